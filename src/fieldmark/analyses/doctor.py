@@ -56,7 +56,7 @@ _TONES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One check: what was found, and what to do about it."""
+    """One check: its result, and how to fix a problem."""
 
     name: str
     status: CheckStatus
@@ -205,12 +205,12 @@ def _plugins() -> Check:
         name="plug-ins",
         status=CheckStatus.WARNING if failed else CheckStatus.OK,
         found="; ".join(each.error for each in failed) or plural(len(found), "plug-in"),
-        fix="fieldmark plugins --installed" if failed else "",
+        fix="fieldmark doctor --plugins --installed" if failed else "",
     )
 
 
 def _directory(directory: Path) -> Check:
-    """Check that a file can be created in the directory, or in the one where it will be created."""
+    """Check that a file can be created in the directory, or in its parent if it does not exist."""
     name = "run directory"
     existing = directory
     while not existing.exists() and existing != existing.parent:

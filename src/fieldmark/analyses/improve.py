@@ -11,16 +11,19 @@ import orjson
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RecountedRun, RunLike, stored_run
-from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.clusters import MistakeCluster, MistakeClusters, MistakeExample
 from fieldmark.metrics.conventions import CountingOptions
-from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.counts import ErrorCounts
+from fieldmark.metrics.mistakes import (
+    MistakeCluster,
+    MistakeClusters,
+    MistakeExample,
+    MistakeReader,
+)
 from fieldmark.metrics.patterns import BY_NAME
-from fieldmark.metrics.rates import rates
+from fieldmark.metrics.rates import macro_mean, rates, sortable
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
-from fieldmark.metrics.summary import Micro, Summary, sortable
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.summary import Micro, Summary
 from fieldmark.model.case import CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -180,10 +183,13 @@ _FIXED: Final = tuple(corrected_fact(code) for code in range(1 << CELL_BITS))
 
 @checked
 def improve(run: RunLike) -> ImproveResult:
-    """Rank attributes by what fixing them would gain, and group mistakes by pattern.
+    """Rank attributes by the gain from fixing them, and group mistakes by pattern.
 
     Recommendations concern the prompt, the schema and post-processing, never the measurement. The
     notes begin with the warnings about the structure of the documents, which come first.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "1", "date": "2024-03-02", "total": 5}]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RunLike, stored_run
@@ -31,6 +31,7 @@ from fieldmark.report.render import ShownRecord
 from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.annotations import Range
+from fieldmark.values.escape import visible
 from fieldmark.values.json_text import read_document
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import is_present
@@ -40,6 +41,8 @@ from fieldmark.values.value_confidences import ConfidenceOptions, least_confiden
 from fieldmark.version import RUN_FORMAT
 
 _LONGEST_FILE = 64 << 20
+_NAMED: Final = 3
+"""The most attributes that a message names."""
 
 
 # --- thresholds -----------------------------------------------------------------------------------
@@ -54,11 +57,15 @@ class ThresholdScope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ThresholdSet(ShownRecord):
-    """The lowest confidence at which the values of each attribute are accepted.
+    """The lowest accepted confidence of the values of each attribute.
 
-    `run` is the run that they were chosen with, for this `precision`. An attribute without a
-    threshold has `None`, and `note` says why there is none at all. `options` say how confidences
-    are read.
+    Attributes:
+        precision: The required precision.
+        by: Whether there is one threshold for all attributes or one for each.
+        run: The run that the thresholds were chosen with.
+        options: The options for reading confidences.
+        attributes: The threshold of each attribute; `None` without a threshold.
+        note: The reason if there is no threshold at all.
     """
 
     FORMAT: ClassVar[int] = RUN_FORMAT
@@ -109,6 +116,17 @@ class ThresholdSet(ShownRecord):
             return f"no threshold reaches {target}: {self.note}"
         return f"values with at least these confidences reach {target}"
 
+    @property
+    def reviewed_attributes(self) -> str:
+        """The attributes without a threshold, as a sentence; empty if all have one."""
+        without = [path for path, threshold in self.attributes.items() if threshold is None]
+        if not without:
+            return ""
+        more = ", …" if len(without) > _NAMED else ""
+        listed = ", ".join(map(visible, without[:_NAMED])) + more
+        count = plural(len(without), "attribute")
+        return f"{count} without a threshold, always reviewed: {listed}"
+
     @classmethod
     def from_dict(cls, value: JsonValue) -> ThresholdSet:
         """Parse a threshold file; an invalid one raises `ValueError`."""
@@ -123,11 +141,15 @@ ThresholdsLike: TypeAlias = ThresholdSet | str | Path
 def thresholds(
     run: RunLike, precision: float = 0.99, *, by_attribute: bool = False
 ) -> ThresholdSet:
-    """Choose the lowest confidence at which values have a precision, from a run with confidences.
+    """Choose the lowest confidence whose values have a precision, from a run with confidences.
 
-    It is one threshold for all attributes, or with `by_attribute` one for each. At a confidence of
-    95%, the precision of the accepted values is at least the target; if there are too few cases to
-    tell, an attribute has no threshold.
+    At a confidence of 95%, the precision of the accepted values is at least the target; if there
+    are too few cases to tell, an attribute has no threshold.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        precision: The required share of correct values among accepted values.
+        by_attribute: Choose a threshold for each attribute instead of one for all.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]
@@ -228,7 +250,7 @@ class DocumentDecision:
         return Triage.ACCEPT if accepted and all(accepted) else Triage.REVIEW
 
     def to_dict(self) -> JsonObject:
-        """Return the decision as JSON: one line of the output of `fieldmark triage`."""
+        """Return the decision as JSON: one line of the output of `fieldmark confidence triage`."""
         return to_json(self)
 
 
@@ -237,6 +259,14 @@ class TriageResult:
     """The decisions on documents, which are made while they are read, and their totals so far.
 
     A result can be iterated once.
+
+    Attributes:
+        documents: The number of documents.
+        accepted_documents: The number of documents without a value to review.
+        values: The number of values.
+        accepted_values: The number of accepted values.
+        without_confidence: The number of values without a confidence.
+        without_threshold: The number of values without a threshold.
     """
 
     _documents: Iterator[DocumentDecision]
@@ -291,6 +321,11 @@ def triage(
     A value is accepted if its confidence is at least the threshold of its attribute. Values without
     a confidence or a threshold are always reviewed.
 
+    Args:
+        candidates: Predictions with confidences.
+        thresholds: The result of `thresholds`, its file, or thresholds by attribute.
+        inputs: Options for reading rows, as `Inputs` or a mapping.
+
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]
     >>> chosen = fm.thresholds(fm.score(pairs, confidence=True), 0.95)
@@ -322,7 +357,7 @@ def _load(path: str | Path) -> ThresholdSet:
 
 
 class _Attributes:
-    """The attributes with thresholds, by which documents are divided into values."""
+    """The attributes with thresholds, whose values are decided one by one."""
 
     def __init__(self, chosen: ThresholdSet) -> None:
         self._thresholds = chosen.attributes

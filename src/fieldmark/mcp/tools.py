@@ -22,12 +22,13 @@ from fieldmark.analyses.infer import propose_rules
 from fieldmark.analyses.remote_options import given_options, with_options
 from fieldmark.analyses.score import score
 from fieldmark.analyses.show import CaseFilter, CaseList, show_case, show_cases
+from fieldmark.analyses.slices import find_slices
 from fieldmark.data.input_files import is_url
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.roots import LocalRoots, OutsideRootsError
 from fieldmark.errors import ConfigError, LimitError
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.summary import worst_attributes
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.exports.json import case_document
@@ -111,6 +112,10 @@ class ShowArguments(ToolArguments):
     case: Annotated[
         str | None, Field(description="The id of a case to show; without it, cases are listed.")
     ] = None
+    path: Annotated[
+        str | None,
+        Field(description="A field of the case to explain, such as items[2].price."),
+    ] = None
     verdict: Annotated[
         str | None,
         Field(description=f"List cases with this verdict: {', '.join(Verdict)} or error."),
@@ -124,14 +129,6 @@ class ShowArguments(ToolArguments):
         bool, Field(description="Show only the fields of a case that have mistakes.")
     ] = False
     top: _Top = 25
-
-
-class ExplainArguments(ToolArguments):
-    """The arguments of `explain`."""
-
-    run: _Run
-    case: Annotated[str, Field(description="The id of a case.")]
-    path: Annotated[str, Field(description="The path of a field, such as items[2].price.")]
 
 
 class DiffArguments(ToolArguments):
@@ -200,7 +197,7 @@ def bounded_json(result: JsonObject, items: int) -> JsonObject:
 
 
 class _Shortener:
-    """Shortens values, and notes what was left out by path."""
+    """Shortens values, and notes omissions by path."""
 
     def __init__(self, items: int, text: int) -> None:
         self._items = items
@@ -305,15 +302,17 @@ class Toolbox:
         }
 
     def show(self, given: ShowArguments) -> JsonObject:
-        """List the worst cases of a saved run, or show one case.
+        """List the worst cases of a saved run, show one case, or explain one field of a case.
 
         A case has the outcome of every field with the expected and the predicted value, and the
-        results of evaluators.
+        results of evaluators. A field has its aligned list items, the comparator with its options
+        and threshold, where its rule comes from, the similarity, and the cost of the outcome.
         """
         run = self._run("run", given.run)
         if given.case is None:
-            if given.only_mistakes:
-                raise ConfigError.of("only_mistakes requires case")
+            for name in ("path", "only_mistakes"):
+                if getattr(given, name):
+                    raise ConfigError.of(f"{name} requires case")
             _check_word("verdict", given.verdict, _VERDICTS)
             _check_word("mistake", given.mistake, ErrorCounts._fields)
             wanted = CaseFilter(verdict=given.verdict, mistake=given.mistake, tag=given.tag)
@@ -321,15 +320,11 @@ class Toolbox:
         for name in ("verdict", "mistake", "tag"):
             if getattr(given, name) is not None:
                 raise ConfigError.of(f"{name} cannot be used with case")
-        return case_document(show_case(run, given.case), only_mistakes=given.only_mistakes)
-
-    def explain(self, given: ExplainArguments) -> JsonObject:
-        """Explain why a field of a case of a saved run has its outcome.
-
-        Returns the aligned list items, the comparator with its options and threshold, where its
-        rule comes from, the similarity, and what the outcome costs.
-        """
-        return explain(self._run("run", given.run), given.case, given.path).to_dict()
+        if given.path is None:
+            return case_document(show_case(run, given.case), only_mistakes=given.only_mistakes)
+        if given.only_mistakes:
+            raise ConfigError.of("only_mistakes cannot be used with path")
+        return explain(run, given.case, given.path).to_dict()
 
     def diff(self, given: DiffArguments) -> JsonObject:
         """Compare two saved runs on the same ground truth, case by case.
@@ -352,9 +347,10 @@ class Toolbox:
 
         Attributes are ranked by how much the mean score would increase if they were correct.
         Similar mistakes are grouped, with examples and a recommendation for the prompt, the schema
-        or post-processing.
+        or post-processing. Weak slices are groups of cases with a significantly lower F1.
         """
-        return improve(self._run("run", given.run)).to_dict()
+        run = self._run("run", given.run)
+        return {**improve(run).to_dict(), "weak_slices": find_slices(run).to_dict()}
 
     def infer(self, given: InferArguments) -> JsonObject:
         """Propose rules for ground truth or a JSON Schema, with a reason for every rule.
@@ -388,7 +384,7 @@ class Toolbox:
                 raise ConfigError.of(message) from error
             raise self._outside(argument) from error
         here = Path.cwd()
-        # Messages are shorter, and never name what is above a root.
+        # Messages are shorter, and never name directories above a root.
         return found.relative_to(here) if found.is_relative_to(here) else found
 
     def _outside(self, argument: str) -> ConfigError:
@@ -456,7 +452,7 @@ class Tool(NamedTuple):
 
     @property
     def description(self) -> str:
-        """What the tool does, for a model."""
+        """The description of the tool for a model."""
         return cleandoc(self.function.__doc__ or "")
 
     def call(self, toolbox: Toolbox, arguments: JsonObject) -> JsonObject:
@@ -468,7 +464,6 @@ class Tool(NamedTuple):
 TOOLS: Final = {
     "score": Tool(ScoreArguments, Toolbox.score),
     "show": Tool(ShowArguments, Toolbox.show),
-    "explain": Tool(ExplainArguments, Toolbox.explain),
     "diff": Tool(DiffArguments, Toolbox.diff),
     "improve": Tool(ImproveArguments, Toolbox.improve),
     "infer": Tool(InferArguments, Toolbox.infer),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from fieldmark.metrics.taxonomy import MISTAKES
+from fieldmark.metrics.counts import MISTAKES
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACTS, Fact, Outcome, Presence, fact_of
 from fieldmark.runs.case_result import CaseResult

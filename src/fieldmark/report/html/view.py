@@ -8,15 +8,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
-from fieldmark.metrics.clusters import MistakeCluster, MistakeClusters
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.mistakes import CaseMistakes, MistakeReader
+from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts, cost_table
+from fieldmark.metrics.mistakes import CaseMistakes, MistakeCluster, MistakeClusters, MistakeReader
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import Summary, field_cost, worst_attributes
-from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact, fact_of
 from fieldmark.report.difference_text import repeated_error_text
