@@ -30,17 +30,22 @@ _TITLES: Final = ("field", "outcome", "expected", "found")
 
 @checked
 def assert_extraction(
-    candidate: object,
     expected: object,
+    candidate: object,
     **options: Unpack[CompareOptions],
 ) -> CaseResult:
     """Raise `AssertionError` if a candidate has a mistake; the message lists them with values.
 
-    The arguments are those of `compare`, whose result is returned if the test passes. A comparison
-    of nothing fails too: a test whose rules ignore every field tests nothing.
+    The result of `compare` is returned if the test passes. A comparison without compared fields
+    fails too, because a test whose rules ignore every field tests nothing.
+
+    Args:
+        expected: The correct document.
+        candidate: The extracted document.
+        **options: The options of `compare`, listed below.
 
     >>> import fieldmark as fm
-    >>> fm.assert_extraction({"total": 12}, {"total": 10})
+    >>> fm.assert_extraction({"total": 10}, {"total": 12})
     Traceback (most recent call last):
     AssertionError: 1 of 1 field is wrong, score 0.000
       field  outcome      expected  found
@@ -57,7 +62,7 @@ def failure_of(case: CaseResult, known: KnownOutcomes | None = None) -> str:
     """Return why a case fails a test, or an empty string.
 
     A case fails unless its verdict is pass or all of its mistakes are known. A case that could not
-    be evaluated, or in which nothing was compared, fails in any case.
+    be evaluated, or without compared values, fails in any case.
     """
     found = outcomes_of(case)
     if found is None:
@@ -81,7 +86,7 @@ def _compared_nothing(case: CaseResult) -> bool:
 
 
 def _mistakes_text(case: CaseResult, known: Collection[str] = ()) -> str:
-    """Return the verdict on a case and its mistakes, except those of the `known` paths."""
+    """Return the verdict on a case and its mistakes, without mistakes at the `known` paths."""
     compared = sum(each.outcome != "ignored" for each in case.iter_fields())
     mistakes = list(mistakes_of(case))
     unknown = [each for each in mistakes if each.path not in known]

@@ -91,12 +91,25 @@ class WrongVerdict:
 class Calibration(ShownRecord):
     """The agreement of a comparator or judge with human verdicts.
 
-    `threshold` is its current threshold, and `chosen` the one with the best agreement, or the best
-    one that reaches `target`. `has_threshold` says whether a rule can set it. `examples` are the
-    first pairs with a wrong verdict. `unlabeled` rows have no verdict and are not used, and
-    `contradictions` are pairs with both verdicts. `recorded_judges` computed the similarities of
-    labels. `options` identify the judge, and `labels_sha256` the labels. `warnings` say why the
-    result may mean less than it seems to, and `spent` what was paid for models.
+    `warnings` say why the result may mean less than it seems to.
+
+    Attributes:
+        judge: The comparator, judge or recorded similarities.
+        threshold: The current threshold.
+        judged: All labeled pairs with their similarities.
+        examples: The first pairs with a wrong verdict.
+        errors: The number of pairs that could not be judged.
+        first_error: The first of these errors.
+        target: The precision or recall that the chosen threshold must reach.
+        seed: The seed of the random numbers.
+        unlabeled: The number of rows without a verdict, which are not used.
+        options: The options that identify the judge.
+        has_threshold: Whether a rule can set the threshold.
+        labels_sha256: The hash of the labels.
+        contradictions: The number of pairs with both verdicts.
+        recorded_judges: The judges that computed recorded similarities.
+        spent: The cost of models.
+        gates: The results of the gates.
     """
 
     judge: str
@@ -338,19 +351,27 @@ def calibrate(
     target: str | None = None,
     seed: int = 0,
     offline: bool = False,
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
+    min: Mapping[str, float] | None = None,  # noqa: A002 - as on the command line
+    max: Mapping[str, float] | None = None,  # noqa: A002
     allow_code: bool = False,
 ) -> Calibration:
     """Measure a comparator, a judge or recorded similarities against human verdicts.
 
-    Rows contain `expected`, `candidate` and `verdict`, and `similarity` if it is recorded; rows
-    without a verdict are not used. `match` names a comparator; `rules` and `path` select the
-    comparator of a field and its labels; `evaluation` and `evaluator` select an evaluator of an
-    eval file, such as an `llm_judge`. `target` is a precision or recall that the threshold must
-    reach, such as `"precision=0.95"`. With `offline`, only cached responses of models are used.
-    `at_least` and `at_most` are limits on metrics such as `kappa`. With
-    `allow_code`, rules may name Python functions, which are then imported and run.
+    Args:
+        labels: Rows with `expected`, `candidate` and `verdict`, and `similarity` if it is recorded;
+            rows without a verdict are not used.
+        rules: A rules file with the comparator to measure.
+        match: The name of the comparator to measure.
+        path: The field of the rules whose comparator and labels are used.
+        evaluation: An eval file with the evaluator to measure.
+        evaluator: The name of the evaluator, such as an `llm_judge`.
+        threshold: The current threshold; by default from the judge, or 0.8.
+        target: A precision or recall that the threshold must reach, such as `"precision=0.95"`.
+        seed: The seed of the random numbers.
+        offline: Use only cached responses of models.
+        min: Lower limits of metrics such as `kappa`.
+        max: Upper limits of metrics.
+        allow_code: Rules may name Python functions, which are then imported and run.
 
     >>> rows = [{"expected": "Acme", "candidate": c, "verdict": v}
     ...         for c, v in [("Acme Ltd", False), ("acme", True), ("Acne", True)]]
@@ -358,7 +379,7 @@ def calibrate(
     1.0
     """
     wanted = _read_target(target)
-    gates = parse_gates(at_least, at_most)
+    gates = parse_gates(min, max)
     sample = Calibration(judge="", threshold=0.5, judged=_SAMPLE, target=wanted)
     unknown = [gate for gate in check_gates(gates, sample.metrics()) if not gate.known]
     if unknown:
@@ -444,7 +465,7 @@ def _judge(
     *,
     allow_code: bool,
 ) -> Comparator | ConfiguredEvaluator | None:
-    """Return what is measured, or `None` for recorded similarities."""
+    """Return the comparator or judge to measure, or `None` for recorded similarities."""
     if evaluation is not None:
         if rules is not None or match is not None:
             raise ConfigError.of("evaluation cannot be combined with rules or match")
@@ -528,7 +549,7 @@ def _labels(source: InputLike, judge: Comparator | ConfiguredEvaluator | None) -
 
 
 def _of_path(labels: list[Label], path: str, where: str, *, required: bool) -> list[Label]:
-    """Return the labels of a field; those without an attribute belong to any field."""
+    """Return the labels of a field; labels without an attribute belong to any field."""
     attributes = dict.fromkeys(each.attribute for each in labels if each.attribute)
     if not attributes:
         if required:

@@ -58,7 +58,7 @@ def _names(old: AppliedConvention, new: AppliedConvention) -> Iterator[str]:
 
 
 def _options(old: AppliedConvention, new: AppliedConvention, *, rules: bool) -> Iterator[str]:
-    """Yield the options that differ: those of the rules, or those of counting."""
+    """Yield the options that differ: options of the rules, or of counting."""
     for name in {**old.options, **new.options}:
         if (name not in _COUNTING) is rules and old.options.get(name) != new.options.get(name):
             sides = (_option_text(each.options.get(name)) for each in (old, new))

@@ -32,8 +32,12 @@ def compare(
     Documents are JSON values, pydantic models, dataclasses, attrs classes or named tuples, and can
     contain dates, decimals and other values with a JSON equivalent. Text that is JSON, also in a
     code fence, is parsed. Text that cannot be parsed has no fields if the expected value is an
-    object or a list; if it is a string, the candidate is a string too. The default convention is
-    that of the rules, otherwise `confusion`.
+    object or a list; if it is a string, the candidate is a string too.
+
+    Args:
+        expected: The correct document.
+        candidate: The extracted document.
+        **options: Further options, listed below.
 
     >>> import fieldmark as fm
     >>> fm.compare({"total": 100.0}, {"total": 100.02}, rules={
@@ -47,7 +51,7 @@ def compare(
 
 
 def read_cases(expected: object, candidates: Mapping[str, object]) -> list[Case]:
-    """Return a case for each candidate, with documents in text parsed like those of a data set.
+    """Return a case for each candidate, with documents in text parsed as in a data set.
 
     The error for an expected value that cannot be read, or for an object that is not JSON, names
     the argument.

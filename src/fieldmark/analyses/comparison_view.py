@@ -66,7 +66,7 @@ class ComparisonView:
         return [(way, change) for way in _NAMES for change in pairs.changed(way)[:_MAX_CASES]]
 
     def view(self, ranks: Mapping[str, int]) -> JsonObject:
-        """Return metrics, attributes and changed cases of both runs; `ranks` are those of cases.
+        """Return metrics, attributes and changed cases of both runs; `ranks` belong to cases.
 
         Lists are limited to the largest changes; the numbers of all changes are given too.
         """

@@ -105,9 +105,9 @@ class MajorityVote:
 
     Each field gets the value that most documents have, where values agree if they are equal or
     their comparator matches them. Items of lists are aligned first. Absent, null and blank values
-    agree. In a tie, the document that agrees most with the others decides, then the canonical order
-    of documents: the result does not depend on their order. Comparators that need a provider are
-    not called; values of such fields agree if they are equal.
+    agree. In a tie, the document that agrees most with all other documents decides, then the
+    canonical order of documents: the result does not depend on their order. Comparators that need a
+    provider are not called; values of such fields agree if they are equal.
     """
 
     __slots__ = ("_plan", "_presence")
@@ -370,7 +370,7 @@ class FieldOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisputedField:
-    """A field on which candidates disagree, the most frequent value first.
+    """A field with different values in candidates, the most frequent value first.
 
     `agreement` is the share of pairs of candidates that agree. In a `tie`, several values are the
     most frequent.
@@ -398,11 +398,20 @@ class AttributeAgreement:
 class ConsensusResult(ShownRecord):
     """The majority vote of several predictions for each case, and where they disagree.
 
-    `documents` are the documents of the vote by id, or by position unless rows are paired `by_id`.
-    `abstained` counts the cases for which a candidate has no prediction that can be read,
-    and `without` those for which none has. `disputed` are the fields on which candidates disagree
-    most, at most 1,000 of them. With ground truth, `ranking` compares the candidates with the vote
-    and with the best of them per field.
+    Attributes:
+        candidates: The names of the candidates.
+        cases: The number of cases.
+        without: The number of cases without any prediction that can be read.
+        documents: The documents of the vote by id, or by position unless rows are paired `by_id`.
+        by_id: Whether rows are paired by id.
+        total: The agreement over all fields.
+        attributes: The agreement by attribute.
+        disputed: The fields with most disagreement between candidates, at most 1,000.
+        abstained: For each candidate, the number of cases without a prediction that can be read.
+        pairs: The agreement of each pair of candidates.
+        ranking: With ground truth: the candidates, the vote, and the best of the candidates per
+            field.
+        notes: Remarks on the inputs.
     """
 
     candidates: tuple[str, ...]
@@ -521,9 +530,20 @@ def consensus(
 ) -> ConsensusResult:
     """Combine predictions by majority vote per field, and list the fields that differ.
 
-    `candidates` are predictions by name, or files; items of lists are aligned, and values agree as
-    the rules say. With `truth`, the vote and the best of the candidates per field are scored like a
-    candidate, and all are ranked by `metric`.
+    Items of lists are aligned, and values agree as the rules say.
+
+    Args:
+        candidates: Predictions by name, or files.
+        truth: Ground truth: the vote and the best of the candidates per field are scored like a
+            candidate, and all of them are ranked.
+        rules: A rules file, or rules as a mapping.
+        convention: The name of a convention.
+        match: The default comparator.
+        align: The default aligner.
+        inputs: Options for reading rows, as `Inputs` or a mapping.
+        metric: The metric of the ranking.
+        allow_code: Rules may name Python functions, which are then imported and run.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> found = fm.consensus({
@@ -571,7 +591,7 @@ def consensus(
 def _streams(
     truth: InputLike | None, candidates: Mapping[str, InputLike], inputs: Inputs
 ) -> list[PairStream]:
-    """Open all candidates in the same order: that of the truth, or of the first row of each id."""
+    """Open all candidates in the order of the truth, or of the first row of each id."""
     if truth is None:
         ids: dict[str, None] = {}
         rows = 0
@@ -767,7 +787,7 @@ def _best_documents(runs: Sequence[RunResult]) -> Iterator[tuple[str, JsonValue]
     """Yield for each case the document that has, for each field, the best of all candidates.
 
     A field is correct if it is correct in any candidate. If it is correct in none, it is missing
-    if it is missing in any. Of extra fields, those of the candidate that has the fewest are kept.
+    if it is missing in any. The extra fields are taken from the candidate that has the fewest.
     """
     for cases in zip(*(run.cases for run in runs), strict=True):
         fields: dict[str, FieldResult] = {}
@@ -780,7 +800,7 @@ def _best_documents(runs: Sequence[RunResult]) -> Iterator[tuple[str, JsonValue]
                     if known is None or _PREFERENCE[each.outcome] < _PREFERENCE[known.outcome]:
                         fields[each.path] = each
                 elif each.candidate_presence == _VALUE and each.candidate is not MISSING:
-                    # Items without a counterpart in the truth come after the others.
+                    # Items without a counterpart in the truth come last.
                     path = _ITEM.sub(
                         lambda found: f"[{found[1] or _FAR + int(found[2])}]", record.label
                     )
@@ -795,7 +815,7 @@ def _best_documents(runs: Sequence[RunResult]) -> Iterator[tuple[str, JsonValue]
 
 _VALUE: Final = Presence.VALUE.name.lower()
 _ITEM: Final = re.compile(r"\[(\d*)→(\d+)\]")
-"""An aligned item in the label of a field; the first index is that of the truth."""
+"""An aligned item in the label of a field; the first index belongs to the truth."""
 _FAR: Final = 1_000_000_000
 _PREFERENCE: Final = {
     outcome: place

@@ -116,7 +116,7 @@ _TONES: Final = {
     DiffVerdict.SAME: Tone.QUIET,
     DiffVerdict.NOT_COMPARABLE: Tone.QUIET,
 }
-"""The styles of changes, in the order in which attributes are listed."""
+"""The styles of changes, in the order of the list of attributes."""
 _CONCLUSIONS: Final = {DiffVerdict.WORSE: Tone.BAD, DiffVerdict.BETTER: Tone.GOOD}
 _CHANGE: Final = (
     Column("Before", "before", Format.NUMBER),
@@ -145,7 +145,7 @@ _DIRECTIONS: Final = {DiffVerdict.WORSE: Direction.WORSE, DiffVerdict.BETTER: Di
 
 
 class FieldValues(NamedTuple):
-    """The expected value of a changed field, and what the runs predicted."""
+    """The expected value of a changed field, and the predictions of the runs."""
 
     expected: JsonValue | Missing = MISSING
     before: JsonValue | Missing = MISSING
@@ -172,12 +172,26 @@ class DiffResult(ShownRecord):
     """Two runs on the same cases: the difference of every metric, and the changed cases.
 
     Runs with different rules, conventions, weights or evaluators are not `comparable`: nothing is
-    better or worse, and `different` names what differs. `primary` is the score of a case, whose
-    mean is the mean score. The first metric is the primary one of the convention, or the mean score
-    if evaluators score the cases. `sliced` are the cases of every slice. `new_errors` are the
-    repeated errors that only the second run has, and `fixed_errors` those that only the first has.
-    `warnings` are the structural warnings of the runs. The values of changed fields are read from
-    `runs`.
+    better or worse.
+
+    Attributes:
+        before: The name of the first run.
+        after: The name of the second run.
+        summaries: The metrics of both runs.
+        metrics: The metrics with their differences. The first metric is the primary metric of the
+            convention, or the mean score if evaluators score the cases.
+        pairs: The cases of both runs.
+        sliced: The cases of every slice.
+        different: The names of differences in rules, conventions, weights or evaluators.
+        primary: The name of the score of a case, whose mean is the mean score.
+        only_before: The number of cases that only the first run has.
+        only_after: The number of cases that only the second run has.
+        new_errors: Repeated errors that only the second run has.
+        fixed_errors: Repeated errors that only the first run has.
+        gates: The results of the gates.
+        warnings: The structural warnings of the runs.
+        notes: Remarks on the comparison.
+        runs: The runs, which provide the values of changed fields.
     """
 
     before: RunName
@@ -233,7 +247,7 @@ class DiffResult(ShownRecord):
         return self.metrics.slices
 
     def note(self, metric: str) -> str:
-        """Return in which run a metric is vacuous, or an empty string."""
+        """Return the name of the run with a vacuous metric, or an empty string."""
         flagged = ["vacuous" in each.flags.get(metric, ()) for each in self.summaries]
         if not any(flagged):
             return ""
@@ -525,10 +539,18 @@ def diff(
 ) -> DiffResult:
     """Compare two runs case by case.
 
-    Runs with different data, rules or conventions are rejected. `rescore` applies the convention
-    of the first run to the second; `force` compares the cases that both contain, but with
-    different rules or conventions nothing is called better or worse. `by` groups the cases into
-    slices, which are compared by the first metric; by default, those that both runs have.
+    Runs with different data, rules or conventions are rejected.
+
+    Args:
+        before: The first run: its directory, id, tag or `latest`, or a result of `score`.
+        after: The second run.
+        rescore: Apply the convention of the first run to the second.
+        force: Compare the cases that both runs contain; with different rules or conventions,
+            nothing is called better or worse.
+        by: The keys that group the cases into slices, which are compared by the first metric; by
+            default, the slices that both runs have.
+        max_drop: The largest accepted drop of each metric.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]
@@ -689,7 +711,7 @@ class _SlicedPairs:
                     own.tally.settle()  # so that memory does not grow with the number of slices
 
     def summaries(self, summaries: tuple[Summary, Summary]) -> tuple[Summary, Summary]:
-        """Return the summaries of both runs with those of their slices."""
+        """Return the summaries of both runs with the summaries of their slices."""
         by = tuple(key.text for key in self.keys)
         first, second = (
             replace(summary, by=by, slices=totals.summaries(summary, run.convention))
@@ -732,7 +754,7 @@ def _gather(
 
 
 def case_in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
-    """Return what the comparison of runs needs of a case."""
+    """Return the data of a case for the comparison of runs."""
     if not case.evaluator_results:
         return CaseInRun(case.outcomes, case.stats, run.table)
     scores = {each.name: each.score.score for each in case.evaluator_results}
@@ -813,7 +835,7 @@ def _row(
 
 
 def _title(diff: DiffResult, metric: str) -> str:
-    """Return the title of a metric, and in which run it is vacuous."""
+    """Return the title of a metric, and the name of the run where it is vacuous."""
     remark = diff.note(metric)
     return f"{METRIC_TITLES[metric]} ({remark})" if remark else METRIC_TITLES[metric]
 
@@ -931,7 +953,7 @@ def _headline(diff: DiffResult) -> str:
 
 
 def _changed_attributes(diff: DiffResult) -> Iterator[_Part]:
-    """Yield what the headline says after the verdict about attributes that changed significantly.
+    """Yield the part of the headline about attributes that changed significantly.
 
     The averages of a metric can hide them: one attribute is better, and another one worse.
     """
@@ -971,7 +993,7 @@ def _changed_group(word: DiffVerdict, found: list[tuple[str, MetricDifference]])
 def _repeated_lines(diff: DiffResult) -> list[str]:
     """Return the repeated errors that only the second run has, and those that only the first has.
 
-    Those of most values come first.
+    The most frequent errors come first.
     """
     return [*_repeated("New", diff.new_errors), *_repeated("Fixed", diff.fixed_errors)]
 

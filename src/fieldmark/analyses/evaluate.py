@@ -25,6 +25,7 @@ from fieldmark.runs.eval_setup import (
     check_ready,
     check_selection,
     eval_inputs,
+    eval_settings,
     eval_sources,
     fingerprints,
     for_target,
@@ -33,7 +34,6 @@ from fieldmark.runs.eval_setup import (
     target_identity,
     with_optional_truth,
 )
-from fieldmark.runs.evaluator_rules import eval_settings
 from fieldmark.runs.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.runs.gates import RunGates, resolve_baseline
 from fieldmark.runs.manifest import make_manifest
@@ -53,7 +53,7 @@ EvalSource: TypeAlias = str | Path | Mapping[str, object] | EvalSpec
 
 _SIDES: Final = ("expected", "candidate")
 _DOCUMENTS: Final = frozenset({*_SIDES, "input", "metadata"})
-"""The keys of a case that contain documents, in which functions are not allowed."""
+"""The keys of a case that contain documents; documents cannot contain functions."""
 _SEGMENT: Final = 256
 _SLOW_SEGMENT: Final = 32
 """Results are written more often if there are judges or a target, because they are slow."""
@@ -70,12 +70,16 @@ def evaluate(
 ) -> EvalResult:
     """Run all evaluators of an eval file over its cases.
 
-    `at_least` and `at_most` add gates to those of the file. `out` is a new directory for the run,
-    or with `resume` the directory of an interrupted run. With `preflight`, every judge, model and
-    target is checked before the first case; `check_ready_eval` does the same beforehand. Large
-    files are processed by `workers` processes or by another `engine`, as for `score`, unless
-    evaluators call programs or models. `observers` are called with the results of each segment,
-    `progress` with the cases processed, the bytes read, and the total bytes if known.
+    Large files are processed by several worker processes or by another engine, as for `score`,
+    unless evaluators call programs or models.
+
+    Args:
+        source: An eval file, or its content as a mapping.
+        preflight: Check every judge, model and target before the first case.
+        observers: Called with the results of each segment.
+        progress: Called regularly with the cases processed, the bytes read, and the total bytes if
+            known.
+        **options: Further options, listed below.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({

@@ -81,7 +81,7 @@ class AppliedRule:
 
     def facts(self) -> Facts:
         """Return the rule for people."""
-        # The options of `auto` are those of the comparison by meaning.
+        # The options of `auto` are the options of its comparison by meaning.
         used = not self.detected or self.detected == "semantic"
         shown = _options_text(self.options or {}) if used else ""
         name = f"{self.comparator}, here {self.detected}" if self.detected else self.comparator
@@ -113,10 +113,18 @@ class AppliedRule:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExplainResult(ShownRecord):
-    """A field of a case: its items, its rule, its outcome, and what it costs.
+    """A field of a case: its items, its rule, its outcome, and its cost.
 
-    `score_if_correct` is the score of the case without this mistake. `not_stored` says what the run
-    does not contain.
+    Attributes:
+        run: The name of the run.
+        case_score: The score of the case.
+        field: The field with its outcome and values.
+        items: The aligned list items around the field.
+        rule: The rule of the field, and where it comes from.
+        cost: The counts of the field under the convention.
+        convention: The name of the convention.
+        score_if_correct: The score of the case without this mistake.
+        not_stored: Parts of the explanation that the run does not contain.
     """
 
     run: str
@@ -187,9 +195,13 @@ class ExplainResult(ShownRecord):
 def explain(run: RunLike, case_id: str, path: str) -> ExplainResult:
     """Explain the outcome of a field: its items, rule, similarity and cost.
 
-    `path` is the path of the field in the ground truth or in the candidate. Nothing is compared
-    again: stored outcomes are explained by the rules that the run was made with, and `not_stored`
-    says what the run does not contain.
+    Nothing is compared again: the rules that the run was made with explain its stored outcomes, and
+    `not_stored` names missing parts of the run.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        case_id: The id of the case.
+        path: The path of the field in the ground truth or in the candidate.
 
     >>> import fieldmark as fm
     >>> rules = {"fields": [{"path": "vendor", "match": "fuzzy", "threshold": 0.9}]}
@@ -250,7 +262,7 @@ class RunRules:
             settings = resolve_settings(rules=cast("dict[str, object]", stored))
         except ConfigError:
             return
-        # Only the rules of the run have its hash: those with a model are stored without it.
+        # Only the rules of the run have its hash: rules with a model are stored without the model.
         if settings.applied.comparison_sha256 == applied.comparison_sha256:
             self.rules = settings.rules
 

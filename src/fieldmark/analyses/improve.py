@@ -183,10 +183,13 @@ _FIXED: Final = tuple(corrected_fact(code) for code in range(1 << CELL_BITS))
 
 @checked
 def improve(run: RunLike) -> ImproveResult:
-    """Rank attributes by what fixing them would gain, and group mistakes by pattern.
+    """Rank attributes by the gain from fixing them, and group mistakes by pattern.
 
     Recommendations concern the prompt, the schema and post-processing, never the measurement. The
     notes begin with the warnings about the structure of the documents, which come first.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "1", "date": "2024-03-02", "total": 5}]

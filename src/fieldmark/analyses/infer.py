@@ -38,7 +38,7 @@ def proposed_rules(proposals: Iterable[InferredRule]) -> JsonObject:
 def render_proposal(
     proposals: Sequence[InferredRule], *, source: str, warnings: Iterable[str] = ()
 ) -> str:
-    """Return the text of a rules file; `source` names what the rules are proposed from."""
+    """Return the text of a rules file; `source` names the data or the schema."""
     lines = [
         *(f"# warning: {_comment(text)}" for text in warnings),
         f"# Proposed from {_comment(source)}. The comment above each rule gives the reason.",
@@ -94,8 +94,8 @@ _KEYWORDS: Final = (b"$schema", b"properties", b"$defs")
 class ProposedRules(Mapping[str, JsonValue]):
     """Proposed rules: a mapping that other functions accept as `rules`.
 
-    Its text is a rules file with a reason for each rule. `source` is what the rules are proposed
-    from, and `warnings` are about what is left to the defaults.
+    Its text is a rules file with a reason for each rule. `source` names the data or the schema, and
+    `warnings` name fields that are left to the defaults.
     """
 
     __slots__ = ("_content", "_rules", "is_from_schema", "source", "warnings")
@@ -148,7 +148,11 @@ def infer(
 ) -> str:
     """Return the text of a rules file that fits the data, with a reason for every rule.
 
-    A single JSON or YAML file that is a JSON Schema is read as in `rules_from`.
+    Args:
+        truth: The ground truth. A single JSON or YAML file that is a JSON Schema is read as in
+            `rules_from`.
+        candidate: Predictions, which confirm or reject proposals.
+        inputs: Options for reading rows, as `Inputs` or a mapping.
 
     >>> import fieldmark as fm
     >>> print(fm.infer([{"issued": "2024-05-03"}, {"issued": "2024-06-01"}]).splitlines()[-1])
@@ -208,8 +212,11 @@ def _json_schema(given: InputLike) -> Located | None:
 def rules_from(source: SchemaSource) -> ProposedRules:
     """Propose rules from a pydantic model, or from a JSON Schema as a mapping or a file.
 
-    A dataclass or a TypedDict works too if pydantic is installed. The result can be passed as
-    `rules`; its text is a rules file with a reason for each rule.
+    The result can be passed as `rules`; its text is a rules file with a reason for each rule.
+
+    Args:
+        source: A model, a schema, or the path of a schema. With pydantic, dataclasses and
+            TypedDicts work too.
 
     >>> import fieldmark as fm
     >>> schema = {"properties": {"total": {"type": "number"}, "due": {"format": "date"}}}

@@ -39,7 +39,7 @@ _Drawn: TypeAlias = tuple[float, bytes, Label]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LabelSheet(ShownRecord):
-    """Pairs without verdicts, in the order in which they should be labeled."""
+    """Pairs without verdicts, in the recommended order of labeling."""
 
     run: str
     labels: tuple[Label, ...]
@@ -111,11 +111,17 @@ def label(
 ) -> LabelSheet:
     """Draw pairs of different values from a saved run, for labeling by people.
 
-    The pairs are spread over attributes and outcomes. Within each, the most uncertain come first:
-    matches with the lowest and mismatches with the highest similarity; with the `order` `"random"`,
-    they are drawn at random. `paths` select attributes. With an `evaluator`, the cases that it
-    scored are drawn, or their fields if it scores fields separately. The same seed draws the same
-    pairs.
+    The pairs are spread over attributes and outcomes. The same seed draws the same pairs.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        number: The number of pairs.
+        paths: The attributes to draw from; by default all.
+        evaluator: Draw the cases that this evaluator scored, or their fields if it scores fields
+            separately.
+        order: `uncertain` begins with the matches of lowest and the mismatches of highest
+            similarity; `random` has no order.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "name": "Acme"}, {"id": "b", "name": "Bolt"}]

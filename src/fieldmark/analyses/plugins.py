@@ -35,7 +35,7 @@ class RegisteredPlugin:
 
 
 class PluginList(ShownRecord, tuple[RegisteredPlugin, ...]):
-    """What is registered, in the order in which it is listed."""
+    """The registered strategies, in the order of the list."""
 
     __slots__ = ()
 
@@ -83,9 +83,13 @@ class PluginList(ShownRecord, tuple[RegisteredPlugin, ...]):
 
 @checked
 def plugins(kinds: Iterable[str] = (), *, built_in: bool = True) -> PluginList:
-    """Return what is registered, of all kinds or of those given, with or without built-ins.
+    """List the registered strategies: comparators, evaluators, readers and so on.
 
     A plug-in that cannot be used has an `error`.
+
+    Args:
+        kinds: The kinds to list; by default all.
+        built_in: Also list built-in strategies.
 
     >>> import fieldmark as fm
     >>> [each.name for each in fm.plugins("aligners")][:3]

@@ -34,9 +34,19 @@ _CONSTANT: Final = (
 class PowerResult(ShownRecord):
     """The number of cases that a gate on a metric needs to detect a drop.
 
-    `cases_needed` cases and a gate with this `limit` detect the drop with probability `power`, and
-    fail with probability `alpha` if nothing changed. `detectable` is the smallest drop that as many
-    `cases` as the run has can detect.
+    Attributes:
+        run: The name of the run.
+        metric: The name of the metric.
+        value: The value of the metric.
+        deviation: The standard deviation of the metric.
+        cases: The number of cases of the run.
+        drop: The drop to detect.
+        alpha: The probability that an unchanged system fails the gate.
+        power: The probability that the gate detects the drop.
+        cases_needed: The number of cases that the gate needs.
+        limit: The limit of the gate.
+        detectable: The smallest drop that as many cases as the run has can detect.
+        note: A remark on the estimate.
     """
 
     FORMAT: ClassVar[int] = 1
@@ -59,7 +69,7 @@ class PowerResult(ShownRecord):
         return to_json(self)
 
     def document(self, *, top: int | None = None) -> Document:  # noqa: ARG002 - no table
-        """Return the conclusion, the gate to set, and what the run itself can detect."""
+        """Return the conclusion, the gate to set, and the drop that the run itself can detect."""
         way, option = ("an increase", "max") if less_is_better(self.metric) else ("a drop", "min")
         needed = plural(self.cases_needed, "case")
         lines = [
@@ -91,13 +101,19 @@ def power(
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> PowerResult:
-    """Compute how many cases a gate needs to detect that a metric became worse by `drop`.
+    """Compute how many cases a gate needs to detect a drop of a metric.
 
-    The gate has a fixed limit, and every run has new cases from the same source. Its limit is such
-    that an unchanged system fails with probability `alpha`, and one that is worse by `drop` with
-    probability `power`. The standard deviation of the metric is that of bootstrap resamples of the
-    run. Instead of a `drop`, a comparable run `after` can be given: the drop is then how much worse
-    it is.
+    The gate has a fixed limit, and every run has new cases from the same source. The standard
+    deviation of the metric is estimated by bootstrap resamples of the run. Either `drop` or `after`
+    is required.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        drop: The drop to detect.
+        after: A comparable run: the drop is its difference from `run`.
+        metric: The name of the metric.
+        alpha: The probability that an unchanged system fails the gate.
+        power: The probability that a system that is worse by `drop` fails the gate.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(100)]

@@ -43,7 +43,7 @@ _EXAMPLES_OF_CASE: Final = 5
 class ChangedField:
     """A field with another outcome; before or after the change, it may not be compared at all.
 
-    `number` is that of its case in the run.
+    `number` is the number of its case in the run.
     """
 
     number: int
@@ -84,11 +84,19 @@ class ChangedAttribute:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PreviewResult(ShownRecord):
-    """What would change if a run was rescored with other rules.
+    """The changes if a run was rescored with other rules.
 
-    `compared` of its `cases` were compared: all, or a random sample. `metrics` are those of
-    the compared cases, before and after. `examples` are some of the changed fields, from as many
-    cases as possible.
+    Attributes:
+        run: The name of the run.
+        cases: The number of cases of the run.
+        compared: The number of cases that were compared: all, or a random sample.
+        changed_cases: The number of compared cases with changed fields.
+        changed_fields: The number of fields with another outcome.
+        metrics: The metrics of the compared cases, before and after.
+        attributes: The changes by attribute.
+        examples: Some of the changed fields, from as many cases as possible.
+        errors: The number of comparisons that failed.
+        warnings: Warnings about the rules.
     """
 
     run: str
@@ -186,12 +194,23 @@ def preview_rules(
     allow_code: bool = False,
     progress: Progress | None = None,
 ) -> PreviewResult:
-    """Compare the stored documents of a run with other rules, and return what would change.
+    """Compare the stored documents of a run with other rules, and return the changes.
 
-    Nothing is saved; `rescore` with the same arguments makes the run. At most about `limit` cases
-    are compared, and fewer if they are large: a random sample, always the same for a run, and the
-    result says so. The metrics before and after are those of the same cases. Models are not called:
-    only cached responses are used, and a field without one is an error.
+    Nothing is saved; `rescore` with the same arguments makes the run. The metrics before and after
+    are computed from the same cases. Models are not called: only cached responses are used, and a
+    field without a cached response is an error.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        rules: A rules file, or rules as a mapping.
+        convention: The name of a convention; by default the convention of the rules, otherwise of
+            the run.
+        options: Options of the convention.
+        limit: The approximate number of cases to compare, fewer if they are large: a random sample,
+            which is always the same for a run.
+        allow_code: Rules may name Python functions, which are then imported and run.
+        progress: Called regularly with the cases processed, the bytes read, and the total bytes if
+            known.
 
     >>> import fieldmark as fm
     >>> run = fm.score([({"total": 10}, {"total": 10.4})], out="run")
@@ -247,7 +266,7 @@ def preview_rules(
 
 
 def _rows(run: StoredRun) -> int:
-    """Return the number of stored cases: those with invalid ground truth are not."""
+    """Return the number of stored cases; cases with invalid ground truth are not stored."""
     cases = run.complete_summary.cases
     return cases.total - cases.invalid_truth
 

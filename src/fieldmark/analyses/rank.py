@@ -122,15 +122,15 @@ _MAX_TIED: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedRun:
-    """A run in a ranking: its value of the metric, the cases behind it, and what it cost.
+    """A run in a ranking: its value of the metric, the cases behind it, and its cost.
 
     Runs with the same value have the same `rank`. `note` says why the value means less than it
     seems to. `best` is true if the run cannot be told from the best. `perfect`, `missing`,
     `unparseable` and `errors` are numbers of shared cases: without a mistake, without a prediction,
     with one that cannot be read, and without a score. `left_out` is the number of cases of the run
-    that are not shared. `wins` counts the attributes in which only this run has the highest F1, and
-    `ties` those in which some, but not all, others have it too. `frontier` is true if no other run
-    is cheaper and at least as good; it is undefined without the cost.
+    that are not shared. `wins` counts the attributes where only this run has the highest F1, and
+    `ties` the attributes where some, but not all, other runs have it too. `frontier` is true if no
+    other run is cheaper and at least as good; it is undefined without the cost.
     """
 
     rank: int
@@ -180,9 +180,18 @@ class RankedRun:
 class RankResult(ShownRecord):
     """Several runs over the same cases, the best first, and the difference of every pair.
 
-    `cases` is the number of cases that all runs have. `pairs` are the differences of a run from
-    another that is ranked lower, by their positions. `frontier` has the positions of the runs that
-    are worth their cost, the cheapest first; it is `None` if fewer than two costs are known.
+    Attributes:
+        metric: The name of the metric.
+        less_is_better: Whether lower values of the metric are better.
+        convention: The convention of the metrics.
+        cases: The number of cases that all runs have.
+        runs: The runs, the best first.
+        pairs: The difference of each run from each lower-ranked run, by their positions.
+        attributes: The best runs by attribute.
+        frontier: The positions of the runs that are worth their cost, the cheapest first; `None` if
+            fewer than two costs are known.
+        warnings: Warnings about the runs.
+        notes: Remarks on the ranking.
     """
 
     metric: str
@@ -202,7 +211,7 @@ class RankResult(ShownRecord):
         return tuple(run for run in self.runs if run.best)
 
     def pair(self, one: int, other: int) -> MetricDifference:
-        """Return the difference of the higher-ranked of two runs from the other, by positions."""
+        """Return the difference between two runs by positions: higher-ranked minus lower."""
         return self.pairs[min(one, other), max(one, other)]
 
     def similar(self, place: int) -> list[int]:
@@ -264,7 +273,7 @@ class RankResult(ShownRecord):
         }
 
     def page_data(self) -> JsonObject:
-        """Return what a page of the ranking shows."""
+        """Return the content of a page of the ranking."""
         return {**self.to_dict(), "title": _metric_title(self.metric)}
 
     def save(self, path: str | Path) -> None:
@@ -272,7 +281,7 @@ class RankResult(ShownRecord):
         write_atomic(Path(path), leaderboard_page(self.page_data()))
 
     def document(self, *, top: int | None = None) -> Document:
-        """Return the conclusion, the runs, what they cost, and the best runs by attribute.
+        """Return the conclusion, the runs, their cost, and the best runs by attribute.
 
         With a `top` of 0, no attributes are shown.
         """
@@ -339,11 +348,17 @@ def rank(
 ) -> RankResult:
     """Rank saved runs over the cases that all of them have.
 
-    `metric` is a headline metric, `evaluators.NAME.mean_score`, or `predicted_mean_score`, the mean
-    score of the cases with a prediction. The default is the primary metric of the convention.
-    Runs with different rules or evaluators are rejected, and so are those with different
-    conventions, unless `rescore` applies the convention of the first to all of them. `force` ranks
-    the shared cases of runs with different ground truth, and runs that are not complete.
+    Runs with different rules, conventions or evaluators are rejected.
+
+    Args:
+        runs: At least two saved runs.
+        metric: A headline metric, `evaluators.NAME.mean_score`, or `predicted_mean_score`, the mean
+            score of the cases with a prediction. The default is the primary metric of the
+            convention.
+        rescore: Apply the convention of the first run to all runs.
+        force: Rank the shared cases of runs with different ground truth, and runs that are not
+            complete.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]
@@ -447,8 +462,8 @@ def _ranked_run(summary: Summary, **further: object) -> RankedRun:
 class _Gathered:
     """The cases that all runs share, and those that some of them do not have.
 
-    `only` counts for each run its own cases that are not shared, `absent` the cases of others that
-    it does not have, and `failed` those of them for which its target made no prediction.
+    `only` counts for each run its own cases that are not shared, `absent` the cases of other runs
+    that it does not have, and `failed` the absent cases without a prediction of its target.
     """
 
     runs: list[RecountedRun]
@@ -497,7 +512,7 @@ class _Gathered:
         return self.shared.mean(place, metric)
 
     def usage(self, place: int, summary: Summary) -> RunUsage | None:
-        """Return what the shared cases of a run cost."""
+        """Return the cost of the shared cases of a run."""
         return run_usage(self.usages[place], cases=self.shared.cases, correct=summary.cases.perfect)
 
     def warnings(self, names: Sequence[str]) -> Iterator[str]:
@@ -567,7 +582,7 @@ def _check_comparable(
 
 
 def _names(stored: Sequence[StoredRun]) -> list[str]:
-    """Return a unique name for each run, for people: that of its directory if they chose it.
+    """Return a unique name for each run, for people: its directory if a person chose the name.
 
     Otherwise it is the target, or the file with the predictions.
     """
@@ -642,7 +657,7 @@ def _notes(stored: Sequence[StoredRun], names: Sequence[str], *, rescore: bool) 
 
 
 def _row(board: RankResult, place: int, run: RankedRun) -> Row:
-    """Return a run with its difference from the best, and what it cost."""
+    """Return a run with its difference from the best run, and its cost."""
     delta: Cell | None = None
     p: Cell | None = None
     if place:
@@ -688,7 +703,7 @@ def _pair_columns(board: RankResult) -> list[Column]:
 
 
 def _pair_rows(board: RankResult) -> Iterator[Row]:
-    """Yield the p-values of each run with all others; those of two runs are in their rows."""
+    """Yield the p-values of each run with all other runs; two runs have them in their rows."""
     if len(board.runs) <= _AT_LEAST:
         return
     for place, run in enumerate(board.runs):

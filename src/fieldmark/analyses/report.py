@@ -16,7 +16,7 @@ from fieldmark.analyses.recount import stored_intervals, stored_run
 from fieldmark.analyses.review import review_of
 from fieldmark.data.input_files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError
-from fieldmark.judges.llm.images import ImageError
+from fieldmark.judges.images import ImageError
 from fieldmark.judges.managed_process import ProcessGroup
 from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject, JsonValue
@@ -58,7 +58,7 @@ class EmbeddedPages:
             yield cls(LocalPages(directory, group))
 
     def __call__(self, case_id: str, metadata: Mapping[str, JsonValue] | None) -> JsonObject:
-        """Return the first pages of a case, and what is left out."""
+        """Return the first pages of a case, and a note about further pages."""
         if self._left <= 0:
             return {"pages": [], "left_out": f"This report contains {_LIMITS}."}
         try:
@@ -96,7 +96,7 @@ KINDS: Final = (HTML, *registry.built_in(Plugin.EXPORTERS))
 
 
 def kinds() -> tuple[str, ...]:
-    """Return the kinds of reports, with those of plug-ins."""
+    """Return the kinds of reports, with the kinds of plug-ins."""
     return (HTML, *registry.names(Plugin.EXPORTERS))
 
 

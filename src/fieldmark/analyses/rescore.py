@@ -68,8 +68,8 @@ def rescore(
     *,
     rules: RulesLike = None,
     options: Mapping[str, JsonValue] | None = None,
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
+    min: Mapping[str, float] | None = None,  # noqa: A002 - as on the command line
+    max: Mapping[str, float] | None = None,  # noqa: A002
     by: Iterable[str] | None = None,
     max_errors: int = 0,
     out: str | Path | None = None,
@@ -82,17 +82,30 @@ def rescore(
     """Apply other rules, another convention or other options to a run, without its inputs.
 
     With `rules`, the stored documents are compared again, which needs a run that was saved with
-    values and has no evaluators. The convention is that of the rules, otherwise that of the run;
-    safety is judged again only if the rules name a judge. Without `rules`, the stored outcomes are
-    counted again: only counting options can change, and a convention that compares values
-    differently is rejected. `by` groups the cases into slices, by default as in the run. The gates
-    of the run are checked again: gates of the rules replace those on the same metric, `at_least`
-    and `at_most` replace all. A warning names gates against a baseline, which are not checked.
-    `max_errors` is the number of cases that may have evaluation errors. `out` is a new directory,
-    or a new prefix of an object store, for the resulting run, whose manifest names the old one; the
-    old run is never changed. Large runs are counted by `workers` processes or by the `engine`, as
-    for `score`; fields are compared again by one process. `offline`, `allow_code` and `progress`
-    are those of `score`.
+    values and has no evaluators; safety is judged again only if the rules name a judge. Without
+    `rules`, the stored outcomes are counted again: only counting options can change, and a
+    convention that compares values differently is rejected. The gates of the run are checked again;
+    a warning names gates against a baseline, which are not checked. The old run is never changed.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        convention: The name of a convention; by default the convention of the rules, otherwise of
+            the run.
+        rules: A rules file, or rules as a mapping. Its gates replace gates of the run on the same
+            metric.
+        options: Options of the convention.
+        min: Lower limits of metrics by name; together with `max`, they replace all gates.
+        max: Upper limits of metrics by name.
+        by: The keys that group the cases into slices; by default as in the run.
+        max_errors: The number of cases that may have evaluation errors.
+        out: A new directory, or a new prefix of an object store, for the resulting run, whose
+            manifest names the old run.
+        engine: The engine that counts large runs, as for `score`.
+        workers: The number of worker processes that count large runs; one process compares fields
+            again.
+        offline: Use only cached responses of models.
+        allow_code: Rules may name Python functions, which are then imported and run.
+        progress: Called regularly, as for `score`.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]
@@ -107,8 +120,8 @@ def rescore(
         rules=rules,
         convention=convention,
         options=options,
-        at_least=at_least,
-        at_most=at_most,
+        min=min,
+        max=max,
         by=_slices(stored, by),
         max_errors=max_errors,
         out=out,
@@ -168,14 +181,14 @@ def rescore(
 
 
 def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
-    """Return what the cases are grouped by; by default as in the run."""
+    """Return the keys that group the cases; by default as in the run."""
     before = () if run.summary is None else run.summary.by
     return before if by is None else strings(by)
 
 
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
-    """Add the gates of a run to those of its rescored run, unless the options give other ones."""
-    given = options["at_least"] or options["at_most"]
+    """Add the gates of a run to the gates of its rescored run, unless the options set gates."""
+    given = options["min"] or options["max"]
     return gates if given or before is None else gates.or_those_of(before.gates)
 
 

@@ -1,4 +1,4 @@
-"""Review the fields of a run: which come first, decisions of people, and what they change."""
+"""Review the fields of a run: their order, decisions of people, and the effect of the decisions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _VERDICTS: Final = {
     Decision.ACCEPT_TRUTH: False,
     Decision.AMBIGUOUS: True,
 }
-"""What a decision says about the two values of a field, for calibration.
+"""The verdict of a decision on the two values of a field, for calibration.
 
 An accepted candidate or a correction says that the truth was wrong, not whether the values match.
 """
@@ -114,9 +114,16 @@ def add_review(
 ) -> Review:
     """Save a decision about one field beside a run; neither the run nor the truth changes.
 
-    The `decision` is `accept_truth`, `accept_candidate`, `correction` with a `value`, `ambiguous`
-    if both values are acceptable, and a `value` too if it is given, or `comment`. The last decision
-    on a field counts.
+    The last decision on a field counts.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        case_id: The id of the case.
+        path: The path of the field.
+        decision: `accept_truth`, `accept_candidate`, `correction`, or `ambiguous` if both values
+            are acceptable.
+        value: The corrected value; with `ambiguous`, another acceptable value.
+        comment: A remark of the person.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="reviewed")
@@ -200,7 +207,11 @@ def decide(
 
 @checked
 def undo_review(run: RunLike, review_id: str) -> Review:
-    """Withdraw a decision; the one before it counts again.
+    """Withdraw a decision; the decision before it counts again.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        review_id: The id of the decision.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="undone")
@@ -308,7 +319,7 @@ class ReviewedField:
     label: Label | None = None
 
     def to_dict(self) -> JsonObject:
-        """Return the review as JSON, with what the run says about the field."""
+        """Return the review as JSON, with the data of the run about the field."""
         return {
             **self.review.to_dict(),
             "attribute": self.attribute,
@@ -369,10 +380,14 @@ class ReviewEffect:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReviewResult(ShownRecord):
-    """The current decisions on the fields of a run, and what they change.
+    """The current decisions on the fields of a run, and their effect.
 
-    `effect` is missing if the metrics cannot be computed again; `note` says why. `rules` are those
-    for the corrected truth, if it needs others than the run.
+    Attributes:
+        run: The name of the run.
+        fields: The reviewed fields.
+        effect: The metrics before and after; `None` if they cannot be computed again.
+        note: The reason for a missing effect.
+        rules: The rules for the corrected truth, if it needs other rules than the run.
     """
 
     run: str
@@ -534,10 +549,14 @@ def review(
 ) -> ReviewResult:
     """Return the decisions on the fields of a run, and its metrics with the reviewed truth.
 
-    Cases whose truth changes are compared again with the rules of the run, which `rules` replace if
-    they have been moved. Without `effect`, nothing is compared. With `allow_code`, rules may
-    name Python functions, which are then imported and run. Models are not called; only their
-    cached responses are used.
+    Cases whose truth changes are compared again with the rules of the run. Models are not called;
+    only their cached responses are used.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        rules: The rules of the run, if their files have been moved.
+        effect: Compute the metrics with the reviewed truth; otherwise nothing is compared.
+        allow_code: Rules may name Python functions, which are then imported and run.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "vendor": "Acme"}, {"id": "b", "vendor": "Bolt"}]
@@ -595,7 +614,7 @@ def _by_case(fields: Iterable[ReviewedField]) -> dict[str, list[ReviewedField]]:
 
 
 def _applied(stored: StoredRun, reviews: Mapping[FieldKey, Review]) -> Iterator[ReviewedField]:
-    """Yield the current reviews in the order of the cases, then those of other cases."""
+    """Yield the current reviews in the order of the cases, then the reviews of other cases."""
     waiting: dict[str, dict[FieldKey, Review]] = {}
     for key, each in reviews.items():
         waiting.setdefault(key.case_id, {})[key] = each
@@ -672,7 +691,7 @@ def _label(made: Review, reviewed: FieldResult) -> Label | None:
 def _changes(
     case: CaseResult, reviewed: Sequence[ReviewedField], any_of: frozenset[str]
 ) -> Iterator[Change]:
-    """Yield what the reviews change in the truth of a case.
+    """Yield the changes of the truth of a case by its reviews.
 
     A list in a field that now has acceptable values becomes one of them.
     """
@@ -782,7 +801,7 @@ def _settings(
             document = _with_any_of(_document(own), any_of)
             return resolved(document), document
     what = (
-        "the rules are not those of the run"
+        "the rules differ from the rules of the run"
         if rules is not None
         else "the rules of the run have changed or were not saved with it"
     )
@@ -802,7 +821,7 @@ def _document(rules: RulesLike) -> JsonObject:
 
 
 def _with_any_of(document: JsonObject, attributes: Iterable[str]) -> JsonObject:
-    """Return rules in which some attributes have lists of acceptable values."""
+    """Return rules with lists of acceptable values for some attributes."""
     fields = document.get("fields")
     rows = [row for row in fields if isinstance(row, dict)] if isinstance(fields, list) else []
     for attribute in attributes:
@@ -868,7 +887,7 @@ class Vote(NamedTuple):
 class QueuedField:
     """A field to review; `case` is the number of its case in the run.
 
-    `cost` is what the field costs in the score of its case. `votes` are the values of other runs,
+    `cost` is the loss of the field in the score of its case. `votes` are the values of other runs,
     and `agreement` is the share of pairs of runs that agree.
     """
 
@@ -909,10 +928,17 @@ class QueuedField:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReviewQueue(ShownRecord):
-    """The first fields of a queue; `total` is how many there are to choose from.
+    """The first fields of a queue.
 
-    `attributes` are all attributes with such fields. Cases are left out that were saved without
-    values (`hidden`), have no readable prediction (`unread`), or are not in all runs (`unpaired`).
+    Attributes:
+        run: The name of the run.
+        queue: The kind of queue.
+        total: The number of fields to choose from.
+        fields: The first fields.
+        attributes: All attributes with such fields.
+        hidden: The number of cases left out because they were saved without values.
+        unread: The number of cases left out because they have no readable prediction.
+        unpaired: The number of cases left out because not all runs have them.
     """
 
     run: str
@@ -934,7 +960,7 @@ class ReviewQueue(ShownRecord):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left out, as sentences."""
+        """Sentences about omitted fields."""
         rows = (
             (self.hidden, "saved without values cannot be reviewed"),
             (self.unread, "without a readable prediction left out"),
@@ -956,7 +982,7 @@ class ReviewQueue(ShownRecord):
         }
 
     def document(self, *, top: int | None = None) -> Document:
-        """Return the fields in the order in which to review them."""
+        """Return the fields in the order of their review."""
         rows: list[Row] = [
             {
                 "case_id": queued.field.case_id,
@@ -1010,10 +1036,15 @@ def review_queue(
 ) -> ReviewQueue:
     """Return the fields of a run to review first.
 
-    The `queue` is `cost` for the mistakes that cost most score, `confidence` for the values with
-    the lowest confidence, `disagreement` for the fields on which the run and `others` over the same
-    cases differ most, or `random` for an audit of `number` fields drawn with a `seed`. With an
-    `attribute`, only its fields are returned.
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        queue: `cost` for the mistakes that cost most score, `confidence` for the values with the
+            lowest confidence, `disagreement` for the fields with most differences between the run
+            and `others`, or `random` for an audit.
+        number: The number of fields.
+        attribute: Return only fields of this attribute.
+        others: Other runs over the same cases.
+        seed: The seed of the random numbers.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="queued")

@@ -192,7 +192,7 @@ _DATA: Final = (
 )  # fmt: skip
 _TONES: Final = {"complete": Tone.GOOD, "running": Tone.ACTIVE, "corrupt": Tone.BAD}
 _VERDICTS: Final = {"pass": "passed", "fail": "failed"}
-"""What a list says about the gates of a run; a run can also fail without gates."""
+"""The result of the gates of a run in a list; a run can also fail without gates."""
 _MINUTES: Final = len("2025-01-31T12:00")
 _ADVICE: Final = {
     "continue": "continue: target {target:g} not reached",
@@ -205,7 +205,7 @@ _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunList(ShownRecord):
-    """Runs in the order in which they started, and the directories that contain them."""
+    """Runs in the order of their start, and the directories that contain them."""
 
     entries: tuple[RunEntry, ...]
     roots: tuple[Path, ...] = (Path(ROOT),)
@@ -250,7 +250,7 @@ class RunList(ShownRecord):
     def shown_trend(
         self, metric: str, options: TrendOptions, *, run: str | None = None
     ) -> RunTrend:
-        """Return the trend of a metric with what is needed to show it."""
+        """Return the trend of a metric with the data to show it."""
         series = self.comparable(run)
         return RunTrend(
             metric=metric,
@@ -460,9 +460,14 @@ def runs(
     since: str | datetime | None = None,
     archived: bool = False,
 ) -> RunList:
-    """List the runs in a directory, optionally by tags, status or start time.
+    """List the runs in a directory.
 
-    Archived runs are listed only with `archived`.
+    Args:
+        root: The directory that contains the runs.
+        tags: List only runs with all of these tags.
+        status: List only runs with this status, such as `complete`.
+        since: List only runs that started at this time or later.
+        archived: Also list archived runs.
 
     >>> import fieldmark as fm
     >>> _ = fm.score([({"total": 10}, {"total": 10})], out="runs/first")
@@ -495,10 +500,14 @@ def find_run(name: str | Path, root: Path | str = ROOT) -> Path:
 
 @checked
 def open_run(run: str | Path, root: Path | str = ROOT) -> RunResult:
-    """Open a saved run, named by its directory, its id or the start of it, a tag, or `latest`.
+    """Open a saved run.
 
-    A run at a URL is downloaded. `latest~1` is the run before the latest in `root`. The cases are
-    read from the directory when they are used.
+    A run at a URL is downloaded. The cases are read from the directory when they are used.
+
+    Args:
+        run: Its directory, its id or the start of it, a tag, `latest`, or `latest~1` for the run
+            before the latest.
+        root: The directory that contains the runs.
 
     >>> import fieldmark as fm
     >>> _ = fm.score([({"total": 10}, {"total": 11})], out="opened")
@@ -629,7 +638,7 @@ def _row(run: RunEntry) -> Row:
 
 
 def _metric_rows(run: RunDetails) -> Iterator[Row]:
-    """Yield the headline metrics and those with an interval, the primary metric first."""
+    """Yield the headline metrics and all metrics with an interval, the primary metric first."""
     summary, intervals = run.summary, run.intervals.metrics
     if summary is None:
         return
@@ -637,7 +646,7 @@ def _metric_rows(run: RunDetails) -> Iterator[Row]:
         if name not in HEADLINE_METRICS and name not in intervals:
             continue
         low, high = intervals.get(name, (None, None))
-        # A note says why a metric means less than it seems to; that of RQS includes safety.
+        # A note says why a metric means less than it seems to; the note of RQS includes safety.
         safety = flag_text(summary.flags.get("safety", ())) if name == "rqs" else ""
         notes = flag_text(summary.flags.get(name, ())), f"safety {safety}" if safety else ""
         yield {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 CandidatesLike: TypeAlias = Mapping[str, InputLike] | Sequence[str | Path]
-"""The predictions of several models by name, or files, whose names are those of the models."""
+"""The predictions of several models by name, or files that are named after the models."""
 
 _AT_LEAST: Final = 2
 
@@ -63,12 +63,17 @@ def score_many(
     metric: str | None = None,
     **options: Unpack[ScoreOptions],
 ) -> ScoredRuns:
-    """Score the predictions of several models, one run for each, and rank them by `metric`.
+    """Score the predictions of several models, with one run for each, and rank them.
 
-    `candidates` are predictions by the name of their model, or files. `truth` is read once for each
-    of them, so it cannot be an iterator. The other arguments are those of `score` and `rank`; `out`
-    is a directory that gets one run for each model. Without it, only the metrics of the runs are
-    kept, and not their cases.
+    Without `out`, only the metrics of the runs are kept, and not their cases.
+
+    Args:
+        truth: The ground truth, as for `score`. It is read once for each model, so it cannot be an
+            iterator.
+        candidates: Predictions by the name of their model, or files.
+        metric: The metric of the ranking.
+        **options: The options of `score`, listed below; `out` is a directory that gets one run for
+            each model.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": n, "total": n} for n in range(40)]

@@ -46,7 +46,12 @@ _MAX_LENGTH: Final = 100
 class FindSlicesResult(ShownRecord):
     """Slices that are significantly weaker than the other cases, the weakest first.
 
-    `cases` is the number of searched cases and `tested` that of tested slices.
+    Attributes:
+        run: The name of the run.
+        slices: The weak slices.
+        cases: The number of searched cases.
+        tested: The number of tested slices.
+        notes: Remarks on the search.
     """
 
     run: str
@@ -114,10 +119,14 @@ class FindSlicesResult(ShownRecord):
 
 @checked
 def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult:
-    """Search for slices whose F1 is significantly lower than that of the other cases.
+    """Search for slices with a significantly lower F1 than the other cases.
 
     Cases are grouped by every tag, by metadata and by single values of the expected document, and
-    by pairs of them. A slice has at least `min_cases` cases, and so have the other cases.
+    by pairs of them.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        min_cases: The least number of cases in a slice and outside of it.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": n, "vendor": "Acme" if n % 4 else "Bolt", "total": n} for n in range(200)]
@@ -177,7 +186,7 @@ def _wrong(case: CaseResult) -> frozenset[str]:
 
 
 def _without_candidate(case: Case) -> Case:
-    """Return a case without its prediction, of which many are held in memory."""
+    """Return a case without its prediction, because many cases are held in memory."""
     expected = None if case.unparsed is None else (case.unparsed[0], MISSING)
     return case._replace(candidate=MISSING, unparsed=expected)
 

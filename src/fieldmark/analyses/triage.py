@@ -57,11 +57,15 @@ class ThresholdScope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ThresholdSet(ShownRecord):
-    """The lowest confidence at which the values of each attribute are accepted.
+    """The lowest accepted confidence of the values of each attribute.
 
-    `run` is the run that they were chosen with, for this `precision`. An attribute without a
-    threshold has `None`, and `note` says why there is none at all. `options` say how confidences
-    are read.
+    Attributes:
+        precision: The required precision.
+        by: Whether there is one threshold for all attributes or one for each.
+        run: The run that the thresholds were chosen with.
+        options: The options for reading confidences.
+        attributes: The threshold of each attribute; `None` without a threshold.
+        note: The reason if there is no threshold at all.
     """
 
     FORMAT: ClassVar[int] = RUN_FORMAT
@@ -137,11 +141,15 @@ ThresholdsLike: TypeAlias = ThresholdSet | str | Path
 def thresholds(
     run: RunLike, precision: float = 0.99, *, by_attribute: bool = False
 ) -> ThresholdSet:
-    """Choose the lowest confidence at which values have a precision, from a run with confidences.
+    """Choose the lowest confidence whose values have a precision, from a run with confidences.
 
-    It is one threshold for all attributes, or with `by_attribute` one for each. At a confidence of
-    95%, the precision of the accepted values is at least the target; if there are too few cases to
-    tell, an attribute has no threshold.
+    At a confidence of 95%, the precision of the accepted values is at least the target; if there
+    are too few cases to tell, an attribute has no threshold.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        precision: The required share of correct values among accepted values.
+        by_attribute: Choose a threshold for each attribute instead of one for all.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]
@@ -251,6 +259,14 @@ class TriageResult:
     """The decisions on documents, which are made while they are read, and their totals so far.
 
     A result can be iterated once.
+
+    Attributes:
+        documents: The number of documents.
+        accepted_documents: The number of documents without a value to review.
+        values: The number of values.
+        accepted_values: The number of accepted values.
+        without_confidence: The number of values without a confidence.
+        without_threshold: The number of values without a threshold.
     """
 
     _documents: Iterator[DocumentDecision]
@@ -305,6 +321,11 @@ def triage(
     A value is accepted if its confidence is at least the threshold of its attribute. Values without
     a confidence or a threshold are always reviewed.
 
+    Args:
+        candidates: Predictions with confidences.
+        thresholds: The result of `thresholds`, its file, or thresholds by attribute.
+        inputs: Options for reading rows, as `Inputs` or a mapping.
+
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]
     >>> chosen = fm.thresholds(fm.score(pairs, confidence=True), 0.95)
@@ -336,7 +357,7 @@ def _load(path: str | Path) -> ThresholdSet:
 
 
 class _Attributes:
-    """The attributes with thresholds, by which documents are divided into values."""
+    """The attributes with thresholds, whose values are decided one by one."""
 
     def __init__(self, chosen: ThresholdSet) -> None:
         self._thresholds = chosen.attributes

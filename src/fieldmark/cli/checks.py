@@ -26,7 +26,7 @@ from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError, FieldmarkError
 from fieldmark.registry import Plugin
-from fieldmark.runs.validation import check_file
+from fieldmark.runs.eval_file import check_file
 from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.json_text import pretty_json
 
@@ -66,7 +66,7 @@ def lint_command(truth: tuple[str, ...], *, inputs: Inputs, output: OutputOption
 
 
 def _lint(truth: str, inputs: Inputs, output: OutputOptions, *, name: str) -> ExitCode:
-    """Print the findings in one file; with a name, an unreadable file does not hide the others."""
+    """Print the findings in one file; with a name, an unreadable file does not hide other files."""
     try:
         result = lint(truth, inputs=inputs)
     except FieldmarkError as error:
@@ -143,7 +143,7 @@ def doctor_command(
     installed: bool,
     output: OutputOptions,
 ) -> ExitCode:
-    """Check the installation, and say how to fix what is missing.
+    """Check the installation, and say how to fix each problem.
 
     Shows versions, the compiled kernel, optional features with the command that installs them,
     plug-ins, the run directory, the terminal, and the file with defaults of options. The exit code

@@ -197,7 +197,7 @@ def bounded_json(result: JsonObject, items: int) -> JsonObject:
 
 
 class _Shortener:
-    """Shortens values, and notes what was left out by path."""
+    """Shortens values, and notes omissions by path."""
 
     def __init__(self, items: int, text: int) -> None:
         self._items = items
@@ -306,7 +306,7 @@ class Toolbox:
 
         A case has the outcome of every field with the expected and the predicted value, and the
         results of evaluators. A field has its aligned list items, the comparator with its options
-        and threshold, where its rule comes from, the similarity, and what the outcome costs.
+        and threshold, where its rule comes from, the similarity, and the cost of the outcome.
         """
         run = self._run("run", given.run)
         if given.case is None:
@@ -384,7 +384,7 @@ class Toolbox:
                 raise ConfigError.of(message) from error
             raise self._outside(argument) from error
         here = Path.cwd()
-        # Messages are shorter, and never name what is above a root.
+        # Messages are shorter, and never name directories above a root.
         return found.relative_to(here) if found.is_relative_to(here) else found
 
     def _outside(self, argument: str) -> ConfigError:
@@ -452,7 +452,7 @@ class Tool(NamedTuple):
 
     @property
     def description(self) -> str:
-        """What the tool does, for a model."""
+        """The description of the tool for a model."""
         return cleandoc(self.function.__doc__ or "")
 
     def call(self, toolbox: Toolbox, arguments: JsonObject) -> JsonObject:

@@ -85,7 +85,7 @@ def segments(batches: Iterable[Sequence[Case]], size: int = SEGMENT) -> Iterator
 
 
 def split_unreadable(segment: list[Case]) -> tuple[list[Case], list[Case]]:
-    """Return the cases with valid ground truth, and the others."""
+    """Return the cases with valid ground truth, and the cases with invalid ground truth."""
     if all_read(segment):
         return segment, []
     unreadable = [case for case in segment if case.input is CaseInput.INVALID_TRUTH]
@@ -97,7 +97,7 @@ class CaseProcessor:
 
     `own` contains the plans of single cases by id; all other cases use the shared plan. All plans
     share one attribute table. `safety` judges the predictions, if they are judged. With
-    `confidences`, results have those of their fields.
+    `confidences`, results have the confidences of their fields.
     """
 
     __slots__ = ("_confidences", "_convention", "_counter", "_own", "_safety", "plan")
@@ -171,11 +171,6 @@ class CaseProcessor:
             by_plan.setdefault(id(plan), (plan, []))[1].append(case)
         compared = {key: iter(compare_cases(*each)) for key, each in by_plan.items()}
         return [next(compared[id(self._own.get(case.id, self.plan))]) for case in cases]
-
-
-def _confidence_tally(*, by_attribute: bool = True) -> ConfidenceTally:
-
-    return ConfidenceTally(by_attribute=by_attribute)
 
 
 class GroupTotals:
@@ -302,7 +297,7 @@ class SliceTotals:
         found = self.slices.get(name)
         if found is None:
             threshold = Threshold(_SLICE_SAMPLED) if self._sampled else None
-            confidence = _confidence_tally(by_attribute=False) if self._confidences else None
+            confidence = ConfidenceTally(by_attribute=False) if self._confidences else None
             found = GroupTotals(
                 self._table, sampled=self._sampled, threshold=threshold, confidence=confidence
             )
@@ -331,8 +326,7 @@ class RunTotals(GroupTotals):
         by: Sequence[SliceKey] = (),
         confidences: bool = False,
     ) -> None:
-
-        confidence = _confidence_tally() if confidences else None
+        confidence = ConfidenceTally() if confidences else None
         super().__init__(table, sampled=sampled, threshold=threshold, confidence=confidence)
         self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)
         self.slices = (

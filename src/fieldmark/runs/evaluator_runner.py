@@ -38,8 +38,7 @@ from fieldmark.evaluators.json_schema import (
     SchemaRunner,
 )
 from fieldmark.judges.judge_protocol import encode_request
-from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup
-from fieldmark.judges.process_pool import ProcessPool
+from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup, ProcessPool
 from fieldmark.judges.process_tree import end_with_parent
 from fieldmark.judges.program import MEGABYTE, ProcessLimits, Program
 from fieldmark.metrics.case_score import CaseStats
@@ -121,7 +120,7 @@ _NO_STATS: Final = CaseStats(
 
 
 class ComparingEvaluator(NamedTuple):
-    """An evaluator that compares fields; a judge of safety contains the one that does."""
+    """An evaluator that compares fields, or the evaluator inside a judge of safety."""
 
     name: str
     evaluator: Evaluator | Judge | Combiner
@@ -131,7 +130,7 @@ class ComparingEvaluator(NamedTuple):
 def comparing_evaluators(
     evaluators: Iterable[ConfiguredEvaluator],
 ) -> Iterator[ComparingEvaluator]:
-    """Yield the evaluators that compare fields, including those in combiners."""
+    """Yield the evaluators that compare fields, including evaluators in combiners."""
     for name, evaluator in _flattened(evaluators):
         fields = getattr(evaluator, "quality", evaluator)
         if isinstance(fields, FieldEvaluator):
@@ -141,7 +140,7 @@ def comparing_evaluators(
 class EvaluatorState(NamedTuple):
     """What evaluators collect over the cases of a part of a run.
 
-    The accumulators are those of the evaluators with metrics over all cases, in their order.
+    Evaluators with metrics over all cases have accumulators, in the same order.
     """
 
     totals: EvaluatorTotals
@@ -194,14 +193,14 @@ class EvaluatorRunner:
         self.documents = DocumentPaths([*paths, *self._rule_paths()])
 
     def take_state(self) -> EvaluatorState:
-        """Return what was collected so far, and start over."""
+        """Return the collected results, and start over."""
         accumulators = list(self._accumulators.values())
         state = EvaluatorState(self._totals, accumulators, self.documents)
         self._start_over()
         return state
 
     def merge(self, state: EvaluatorState) -> None:
-        """Add what a runner with the same evaluators collected over the next cases."""
+        """Add the results of a runner with the same evaluators over the next cases."""
         self._totals.merge(state.totals)
         for own, other in zip(self._accumulators.values(), state.accumulators, strict=True):
             own.merge(other)
@@ -333,7 +332,7 @@ class EvaluatorRunner:
     ) -> CaseStats:
         """Return the metrics of a case with those that come from its evaluators.
 
-        A case without such an evaluator, or in which it failed, has none of these metrics.
+        A case without such an evaluator, or with a failure of it, has none of these metrics.
         """
         options = {} if self._settings is None else self._settings.evaluator_options
         if not options:
@@ -363,7 +362,7 @@ class EvaluatorRunner:
     ) -> Callable[[], tuple[EvaluatorResult, ...]]:
         """Start the judges; the other evaluators run when the results are requested.
 
-        `scores` receives the score of every evaluator, also of those in combiners, by its `id()`.
+        `scores` receives the score of every evaluator, also in combiners, by its `id()`.
         """
         pending = [(each, self._start(each, case, scores, result)) for each in evaluators]
         return lambda: tuple(EvaluatorResult.of(each, score()) for each, score in pending)
@@ -460,9 +459,6 @@ def open_evaluators(
     """
     own = own or {}
     configured = _all_evaluators(evaluators, own)
-
-    from fieldmark.runs.evaluator_runner import open_schema_process  # loads multiprocessing
-
     judges = {id(judge): judge for _, judge in _judges(configured)}
     schemas = {id(each): each for _, each in _flattened(configured) if isinstance(each, JsonSchema)}
     with ExitStack() as stack:
@@ -488,7 +484,7 @@ def _all_evaluators(
 def _flattened(
     evaluators: Iterable[ConfiguredEvaluator], prefix: str = ""
 ) -> Iterator[tuple[str, Evaluator | Judge | Combiner]]:
-    """Yield all evaluators with their names, including those in combiners; names may repeat."""
+    """Yield all evaluators with their names, also inside combiners; names may repeat."""
     for each in evaluators:
         name = f"{prefix}{each.name}"
         yield name, each.evaluator

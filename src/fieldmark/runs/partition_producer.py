@@ -42,7 +42,7 @@ def why_indivisible(prepared: PreparedRun, observers: Sequence[Observer], engine
     if prepared.own_evaluators or settings.own_rules:
         return "cases have evaluators of their own"
     if not prepared.stream.sides:
-        return "the cases are those of a saved run"
+        return "the cases come from a saved run"
     if observers:
         return "the result of each case is reported while it runs"
     if settings.safety is not None:
@@ -145,7 +145,7 @@ def _job_results(
     if not job.scorers and session.prepared.providers.are_local:
         yield from run_partitions(session.options, job, todo, files=files)
         return
-    from fieldmark.runs.ray_services import open_services
+    from fieldmark.runs.ray_engine import open_services
 
     with open_services(job) as services:  # judges and models stay in this process
         for result in run_partitions(session.options, services.job, todo):
