@@ -332,7 +332,7 @@ def _shown(change: tuple[FieldResult | None, FieldResult | None]) -> FieldResult
 def _changed_fields(
     before: CaseResult, after: CaseResult
 ) -> Iterator[tuple[FieldResult | None, FieldResult | None]]:
-    """Yield the fields whose outcome or score differs, and those that only one side compares."""
+    """Yield the fields whose outcome or score differs, or that only one side compares."""
     fields: dict[tuple[str, int], list[FieldResult | None]] = {}
     for side, result in enumerate((before, after)):
         seen: Counter[str] = Counter()

@@ -460,7 +460,7 @@ def _ranked_run(summary: Summary, **further: object) -> RankedRun:
 
 @dataclass(slots=True)
 class _Gathered:
-    """The cases that all runs share, and those that some of them do not have.
+    """The cases that all runs share, and the cases that only some runs have.
 
     `only` counts for each run its own cases that are not shared, `absent` the cases of other runs
     that it does not have, and `failed` the absent cases without a prediction of its target.

@@ -237,7 +237,7 @@ class _Sampler:
         return metrics
 
     def _sums(self, weights: Floats | Bytes | Signs, matrix: CaseMatrix) -> Floats:
-        """Return the weighted sums of a run; only those that the metric needs are computed."""
+        """Return the weighted sums of a run; only sums that the metric needs are computed."""
         sums = np.zeros((len(weights), matrix.sums.shape[1]))
         sums[:, self._own] = product(weights, matrix.sums[:, self._own])
         return sums

@@ -185,7 +185,7 @@ class FoundSlices(NamedTuple):
 def find_weak_slices(
     cases: Iterable[SearchedCase], *, min_cases: int = MIN_CASES, alpha: float = ALPHA
 ) -> FoundSlices:
-    """Test all slices by one key or two, and return those that are weaker than the other cases.
+    """Test all slices by one key or two, and return the slices that are weaker than other cases.
 
     The test is Fisher's exact test, one-sided, of the share of cases whose F1 is below the F1 of
     all cases together. A slice by two keys must also be weaker than the other cases in both of its

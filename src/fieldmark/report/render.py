@@ -261,7 +261,7 @@ def _folding(columns: Sequence[Column]) -> list[int]:
 
 
 def _fit_widths(widest: Sequence[int], folding: Sequence[int], width: int) -> list[int]:
-    """Return the widths of columns: those that fold are narrowed, the last one first."""
+    """Return the widths of columns: columns that fold are narrowed, beginning with the last."""
     widths = list(widest)
     for place in reversed(folding):
         over = sum(widths) - width
