@@ -216,7 +216,7 @@ class Calibration(ShownRecord):
                 yield f"on labels that were held out, {name} is {shown}, below the target"
 
     def metrics(self) -> JsonObject:
-        """Return all metrics by name, for gates; those at the current threshold have no prefix."""
+        """Return all metrics by name, for gates; without prefix at the current threshold."""
         cross, best, chosen = self.cross_validation, self.best, self.chosen
         now = self.current.to_dict()
         undefined: JsonObject = dict.fromkeys(now)

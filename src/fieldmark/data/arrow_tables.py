@@ -267,7 +267,7 @@ class _ArrowSource(TableSource):
     reader: pa.RecordBatchReader | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        # If rows cannot be read again, those that are out of order must be in memory.
+        # If rows cannot be read again, rows that are out of order must be in memory.
         self.in_memory = self.read_once = _READ_AGAIN.isdisjoint(class_names(type(self.table)))
         self.reader = self._open()
         self._read_schema(self.reader.schema)

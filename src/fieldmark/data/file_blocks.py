@@ -489,7 +489,7 @@ _STARTS: Final = {".gz": _GZIP_START, ".zst": _ZSTD_START}
 
 
 def block_ranges(blocks: Iterable[FileBlock], numbers: Iterable[int]) -> Iterator[BlockRange]:
-    """Yield the lines between these ascending numbers, which start with 0, and those after them.
+    """Yield the lines between these ascending numbers, which start with 0, and after the last.
 
     Blocks are read only as far as ranges are consumed. Numbers beyond the end are ignored.
 

@@ -30,7 +30,7 @@ class UnparsedRows(NamedTuple):
 class RowBlock(NamedTuple):
     """Some rows in order, their positions, and their ids if the source provides them.
 
-    If documents are `unparsed`, `rows` are only those rows that had to be parsed.
+    If documents are `unparsed`, `rows` are only the rows that had to be parsed.
     """
 
     rows: list[Row]
