@@ -540,7 +540,7 @@ def _labels(source: InputLike, judge: Comparator | ConfiguredEvaluator | None) -
     opened = open_source(source, JsonDialect(), side="labels")
     with closing(opened):
         for block in opened.blocks():
-            for row, place in zip(block.rows, block.places, strict=True):
+            for row, place in zip(block.rows, block.positions, strict=True):
                 try:
                     own = None if isinstance(row, UnreadableRow) else row
                     yield label_from_json(own, needs_expected=with_expected)

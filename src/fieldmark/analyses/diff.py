@@ -46,10 +46,9 @@ from fieldmark.metrics.difference import (
     paired_slices,
 )
 from fieldmark.metrics.gates import GateResult
-from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
 from fieldmark.metrics.significance import ALPHA, mcnemar, smallest_p
-from fieldmark.metrics.slices import SliceKey, parse_slice_keys, slice_text
+from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import Summary, summary_to_json
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.difference_text import (
@@ -76,6 +75,7 @@ from fieldmark.report.document import (
     note,
     warning,
 )
+from fieldmark.report.metric_titles import METRIC_TITLES, slice_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, gate_line, number, outcome_text
 from fieldmark.runs.case_processor import SliceTotals

@@ -30,7 +30,6 @@ from fieldmark.metrics.difference import (
     ResamplingOptions,
 )
 from fieldmark.metrics.gates import less_is_better
-from fieldmark.metrics.headline import METRIC_TITLES, flag_text
 from fieldmark.metrics.leaderboard import (
     PREDICTED_MEAN_SCORE,
     AttributeRanking,
@@ -65,6 +64,7 @@ from fieldmark.report.document import (
     warning,
 )
 from fieldmark.report.html.page import leaderboard_page
+from fieldmark.report.metric_titles import METRIC_TITLES, flag_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, number
 from fieldmark.runs.case_result import CaseResult

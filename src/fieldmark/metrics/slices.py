@@ -26,8 +26,6 @@ MAX_SLICES: Final = 1_000
 """The maximum number of slices of a run, so that its summary stays readable."""
 METADATA: Final = "metadata."
 _MAX_LENGTH: Final = 200
-NO_VALUE: Final = "(none)"
-"""The name for people of the slice of cases without a value."""
 
 
 class SliceKey(NamedTuple):
@@ -116,15 +114,6 @@ def check_slice_count(names: Iterable[str], keys: Sequence[SliceKey]) -> None:
         f"by: more than {MAX_SLICES:,} slices, most of them by {most.text!r}",
         hint="choose a key with fewer distinct values",
     )
-
-
-def slice_text(key: str, value: str) -> str:
-    """Return the name of a slice for people.
-
-    >>> slice_text("vendor", "Acme"), slice_text("vendor", "")
-    ('vendor = Acme', 'vendor = (none)')
-    """
-    return f"{key} = {value or NO_VALUE}"
 
 
 MIN_CASES: Final = 20
