@@ -184,7 +184,8 @@ def thresholds(
 def _with_target(
     run: RunResult | StoredRun, stored: ConfidenceSummary, precision: float
 ) -> ConfidenceSummary:
-    """Return the figures for a precision, which are computed again if the summary has others."""
+    """Return the metrics for a precision, which are computed again if the summary has other
+    ones."""
     if precision_key(precision) in stored.pooled.targets:
         return stored
     try:
