@@ -351,7 +351,7 @@ class ReviewEffect:
 
     @property
     def attributes(self) -> tuple[AttributeEffect, ...]:
-        """The attributes whose figures change."""
+        """The attributes whose metrics change."""
         found: list[AttributeEffect] = []
         for path in {**self.before.attributes, **self.after.attributes}:
             one, two = self.before.attributes.get(path), self.after.attributes.get(path)
