@@ -216,7 +216,7 @@ class Calibration(ShownRecord):
                 yield f"on labels that were held out, {name} is {shown}, below the target"
 
     def metrics(self) -> JsonObject:
-        """Return all metrics by name, for gates; those at the current threshold have no prefix."""
+        """Return all metrics by name, for gates; without prefix at the current threshold."""
         cross, best, chosen = self.cross_validation, self.best, self.chosen
         now = self.current.to_dict()
         undefined: JsonObject = dict.fromkeys(now)
@@ -540,7 +540,7 @@ def _labels(source: InputLike, judge: Comparator | ConfiguredEvaluator | None) -
     opened = open_source(source, JsonDialect(), side="labels")
     with closing(opened):
         for block in opened.blocks():
-            for row, place in zip(block.rows, block.places, strict=True):
+            for row, place in zip(block.rows, block.positions, strict=True):
                 try:
                     own = None if isinstance(row, UnreadableRow) else row
                     yield label_from_json(own, needs_expected=with_expected)

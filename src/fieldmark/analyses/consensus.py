@@ -283,7 +283,7 @@ class _Ballot:
     def _options(
         self, node: AttributeNode, values: Sequence[_Side], voters: _Voters
     ) -> list[VoteOption]:
-        """Return the values that voters have, those that agree together."""
+        """Return the values of the voters, grouped by agreement."""
         empty: list[int] = []
         containers: dict[type, list[int]] = {}
         leaves: dict[bytes, list[int]] = {}

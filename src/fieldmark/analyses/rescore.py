@@ -437,7 +437,7 @@ def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) 
 
 
 def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
-    """Return the new metrics with those parts of the old summary that do not change."""
+    """Return the new metrics with the parts of the old summary that do not change."""
     new, old = recounted.summary(applied), recounted.run.summary
     if old is None:
         return new

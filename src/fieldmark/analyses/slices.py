@@ -19,7 +19,6 @@ from fieldmark.metrics.slices import (
     SearchedCase,
     WeakSlice,
     find_weak_slices,
-    slice_text,
     value_texts,
 )
 from fieldmark.model.case import Case, CaseInput
@@ -29,6 +28,7 @@ from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.report.difference_text import named_p
 from fieldmark.report.document import Data, Document, Items, Line, Row, note
+from fieldmark.report.metric_titles import slice_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.runs.attribute_table import StoredAttributes
 from fieldmark.runs.case_result import CaseResult

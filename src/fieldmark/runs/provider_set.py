@@ -108,7 +108,7 @@ class ProviderSet:
 
     @property
     def metered(self) -> list[Metered]:
-        """The models that report usage; those that share a usage log are listed once."""
+        """The models that report usage; models that share a usage log are listed once."""
         models = (*self._all, *self._target)
         metered = [model for model in models if hasattr(model, "usage") and hasattr(model, "spent")]
         return _once([cast("Metered", model) for model in metered])
@@ -132,7 +132,7 @@ class Metered(Protocol):
 
 
 class RunUsageLog:
-    """Adds model usage to a summary, also that of earlier attempts, and writes it while it runs.
+    """Adds model usage of all attempts to a summary, and writes it while the run proceeds.
 
     The cost is written with every call, so that a resumed run continues with the rest of its
     budget; a response is written after the rows that use it. Each response counts once.

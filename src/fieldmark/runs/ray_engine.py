@@ -500,7 +500,7 @@ class Services:
                 self._record(settled)
 
     def _record(self, before: int | None = None) -> None:
-        """Record the responses of all tasks, or of those that start before a segment."""
+        """Record the responses of all tasks, or of tasks that start before a segment."""
         with self._lock:
             tasks = [task for task in sorted(self._responses) if before is None or task < before]
             responses = [record for task in tasks for record in self._responses.pop(task)]
