@@ -30,8 +30,8 @@ _TITLES: Final = ("field", "outcome", "expected", "found")
 
 @checked
 def assert_extraction(
-    candidate: object,
     expected: object,
+    candidate: object,
     **options: Unpack[CompareOptions],
 ) -> CaseResult:
     """Raise `AssertionError` if a candidate has a mistake; the message lists them with values.
@@ -40,12 +40,12 @@ def assert_extraction(
     fails too, because a test whose rules ignore every field tests nothing.
 
     Args:
-        candidate: The extracted document.
         expected: The correct document.
+        candidate: The extracted document.
         **options: The options of `compare`, listed below.
 
     >>> import fieldmark as fm
-    >>> fm.assert_extraction({"total": 12}, {"total": 10})
+    >>> fm.assert_extraction({"total": 10}, {"total": 12})
     Traceback (most recent call last):
     AssertionError: 1 of 1 field is wrong, score 0.000
       field  outcome      expected  found

@@ -91,12 +91,25 @@ class WrongVerdict:
 class Calibration(ShownRecord):
     """The agreement of a comparator or judge with human verdicts.
 
-    `threshold` is its current threshold, and `chosen` the threshold with the best agreement, or the
-    best threshold that reaches `target`. `has_threshold` says whether a rule can set it. `examples`
-    are the first pairs with a wrong verdict. `unlabeled` rows have no verdict and are not used, and
-    `contradictions` are pairs with both verdicts. `recorded_judges` computed the similarities of
-    labels. `options` identify the judge, and `labels_sha256` the labels. `warnings` say why the
-    result may mean less than it seems to, and `spent` is the cost of models.
+    `warnings` say why the result may mean less than it seems to.
+
+    Attributes:
+        judge: The comparator, judge or recorded similarities.
+        threshold: The current threshold.
+        judged: All labeled pairs with their similarities.
+        examples: The first pairs with a wrong verdict.
+        errors: The number of pairs that could not be judged.
+        first_error: The first of these errors.
+        target: The precision or recall that the chosen threshold must reach.
+        seed: The seed of the random numbers.
+        unlabeled: The number of rows without a verdict, which are not used.
+        options: The options that identify the judge.
+        has_threshold: Whether a rule can set the threshold.
+        labels_sha256: The hash of the labels.
+        contradictions: The number of pairs with both verdicts.
+        recorded_judges: The judges that computed recorded similarities.
+        spent: The cost of models.
+        gates: The results of the gates.
     """
 
     judge: str
@@ -203,7 +216,7 @@ class Calibration(ShownRecord):
                 yield f"on labels that were held out, {name} is {shown}, below the target"
 
     def metrics(self) -> JsonObject:
-        """Return all metrics by name, for gates; those at the current threshold have no prefix."""
+        """Return all metrics by name, for gates; without prefix at the current threshold."""
         cross, best, chosen = self.cross_validation, self.best, self.chosen
         now = self.current.to_dict()
         undefined: JsonObject = dict.fromkeys(now)
@@ -338,8 +351,8 @@ def calibrate(
     target: str | None = None,
     seed: int = 0,
     offline: bool = False,
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
+    min: Mapping[str, float] | None = None,  # noqa: A002 - as on the command line
+    max: Mapping[str, float] | None = None,  # noqa: A002
     allow_code: bool = False,
 ) -> Calibration:
     """Measure a comparator, a judge or recorded similarities against human verdicts.
@@ -356,8 +369,8 @@ def calibrate(
         target: A precision or recall that the threshold must reach, such as `"precision=0.95"`.
         seed: The seed of the random numbers.
         offline: Use only cached responses of models.
-        at_least: Lower limits of metrics such as `kappa`.
-        at_most: Upper limits of metrics.
+        min: Lower limits of metrics such as `kappa`.
+        max: Upper limits of metrics.
         allow_code: Rules may name Python functions, which are then imported and run.
 
     >>> rows = [{"expected": "Acme", "candidate": c, "verdict": v}
@@ -366,7 +379,7 @@ def calibrate(
     1.0
     """
     wanted = _read_target(target)
-    gates = parse_gates(at_least, at_most)
+    gates = parse_gates(min, max)
     sample = Calibration(judge="", threshold=0.5, judged=_SAMPLE, target=wanted)
     unknown = [gate for gate in check_gates(gates, sample.metrics()) if not gate.known]
     if unknown:
@@ -527,7 +540,7 @@ def _labels(source: InputLike, judge: Comparator | ConfiguredEvaluator | None) -
     opened = open_source(source, JsonDialect(), side="labels")
     with closing(opened):
         for block in opened.blocks():
-            for row, place in zip(block.rows, block.places, strict=True):
+            for row, place in zip(block.rows, block.positions, strict=True):
                 try:
                     own = None if isinstance(row, UnreadableRow) else row
                     yield label_from_json(own, needs_expected=with_expected)

@@ -46,10 +46,9 @@ from fieldmark.metrics.difference import (
     paired_slices,
 )
 from fieldmark.metrics.gates import GateResult
-from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
 from fieldmark.metrics.significance import ALPHA, mcnemar, smallest_p
-from fieldmark.metrics.slices import SliceKey, parse_slice_keys, slice_text
+from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import Summary, summary_to_json
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.difference_text import (
@@ -76,6 +75,7 @@ from fieldmark.report.document import (
     note,
     warning,
 )
+from fieldmark.report.metric_titles import METRIC_TITLES, slice_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, gate_line, number, outcome_text
 from fieldmark.runs.case_processor import SliceTotals
@@ -134,7 +134,7 @@ _DATA: Final = (
     "improved", "worse",
 )  # fmt: skip
 _MAX_CASES: Final = {"worse": 100, "improved": 10}
-"""Cases that are listed: those that got worse decide about a release."""
+"""The directions of changes that are listed; worse cases decide about a release."""
 _MAX_SHIFTS: Final = 10
 _MAX_FIELDS: Final = 3
 _MAX_VALUE: Final = 40
@@ -172,12 +172,26 @@ class DiffResult(ShownRecord):
     """Two runs on the same cases: the difference of every metric, and the changed cases.
 
     Runs with different rules, conventions, weights or evaluators are not `comparable`: nothing is
-    better or worse, and `different` names what differs. `primary` is the score of a case, whose
-    mean is the mean score. The first metric is the primary one of the convention, or the mean score
-    if evaluators score the cases. `sliced` are the cases of every slice. `new_errors` are the
-    repeated errors that only the second run has, and `fixed_errors` those that only the first has.
-    `warnings` are the structural warnings of the runs. The values of changed fields are read from
-    `runs`.
+    better or worse.
+
+    Attributes:
+        before: The name of the first run.
+        after: The name of the second run.
+        summaries: The metrics of both runs.
+        metrics: The metrics with their differences. The first metric is the primary metric of the
+            convention, or the mean score if evaluators score the cases.
+        pairs: The cases of both runs.
+        sliced: The cases of every slice.
+        different: The names of differences in rules, conventions, weights or evaluators.
+        primary: The name of the score of a case, whose mean is the mean score.
+        only_before: The number of cases that only the first run has.
+        only_after: The number of cases that only the second run has.
+        new_errors: Repeated errors that only the second run has.
+        fixed_errors: Repeated errors that only the first run has.
+        gates: The results of the gates.
+        warnings: The structural warnings of the runs.
+        notes: Remarks on the comparison.
+        runs: The runs, which provide the values of changed fields.
     """
 
     before: RunName
@@ -277,7 +291,7 @@ class DiffResult(ShownRecord):
         attribute: str | None = None,
         within: str | None = None,
     ) -> list[tuple[Direction, CaseChange]]:
-        """Return the cases that changed, those that got worse first, largest change first.
+        """Return the cases that changed, worse cases first, largest change first.
 
         With an `attribute`, these are the cases with more or fewer mistakes in it, and `direction`
         refers to the attribute. `within` is the name of a slice.
@@ -654,7 +668,7 @@ class _GatheredCases:
 def _slice_keys(
     before: StoredRun, after: StoredRun, by: Iterable[str] | None
 ) -> tuple[SliceKey, ...]:
-    """Return what cases are grouped by: the given keys, or those that both runs have."""
+    """Return the keys that group the cases: the given keys, or the keys that both runs have."""
     own, other = (() if run.summary is None else run.summary.by for run in (before, after))
     try:
         return parse_slice_keys([key for key in own if key in other] if by is None else strings(by))
@@ -827,7 +841,7 @@ def _title(diff: DiffResult, metric: str) -> str:
 
 
 def _ranked(attributes: Mapping[str, MetricDifference]) -> list[str]:
-    """Sort attributes: regressed, then improved, then those that may have changed."""
+    """Sort attributes: regressed, then improved, then attributes that may have changed."""
     order = list(_TONES)
 
     def sort_key(path: str) -> tuple[int, float, float, str]:
@@ -977,7 +991,7 @@ def _changed_group(word: DiffVerdict, found: list[tuple[str, MetricDifference]])
 
 
 def _repeated_lines(diff: DiffResult) -> list[str]:
-    """Return the repeated errors that only the second run has, and those that only the first has.
+    """Return the repeated errors of only the second run, and of only the first run.
 
     The most frequent errors come first.
     """

@@ -13,12 +13,12 @@ from fieldmark.analyses.recount import RunLike, stored_run
 from fieldmark.analyses.rescore import prepare_rules
 from fieldmark.analyses.result import run_result
 from fieldmark.errors import ConfigError
-from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.report.document import Data, Document, Items, Line, Row, warning
+from fieldmark.report.metric_titles import METRIC_TITLES
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import number, outcome_text
 from fieldmark.runs.case_processor import GroupTotals
@@ -84,11 +84,19 @@ class ChangedAttribute:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PreviewResult(ShownRecord):
-    """What would change if a run was rescored with other rules.
+    """The changes if a run was rescored with other rules.
 
-    `compared` of its `cases` were compared: all, or a random sample. `metrics` are the metrics of
-    the compared cases, before and after. `examples` are some of the changed fields, from as many
-    cases as possible.
+    Attributes:
+        run: The name of the run.
+        cases: The number of cases of the run.
+        compared: The number of cases that were compared: all, or a random sample.
+        changed_cases: The number of compared cases with changed fields.
+        changed_fields: The number of fields with another outcome.
+        metrics: The metrics of the compared cases, before and after.
+        attributes: The changes by attribute.
+        examples: Some of the changed fields, from as many cases as possible.
+        errors: The number of comparisons that failed.
+        warnings: Warnings about the rules.
     """
 
     run: str
@@ -324,7 +332,7 @@ def _shown(change: tuple[FieldResult | None, FieldResult | None]) -> FieldResult
 def _changed_fields(
     before: CaseResult, after: CaseResult
 ) -> Iterator[tuple[FieldResult | None, FieldResult | None]]:
-    """Yield the fields whose outcome or score differs, and those that only one side compares."""
+    """Yield the fields whose outcome or score differs, or that only one side compares."""
     fields: dict[tuple[str, int], list[FieldResult | None]] = {}
     for side, result in enumerate((before, after)):
         seen: Counter[str] = Counter()

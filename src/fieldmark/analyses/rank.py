@@ -30,7 +30,6 @@ from fieldmark.metrics.difference import (
     ResamplingOptions,
 )
 from fieldmark.metrics.gates import less_is_better
-from fieldmark.metrics.headline import METRIC_TITLES, flag_text
 from fieldmark.metrics.leaderboard import (
     PREDICTED_MEAN_SCORE,
     AttributeRanking,
@@ -65,6 +64,7 @@ from fieldmark.report.document import (
     warning,
 )
 from fieldmark.report.html.page import leaderboard_page
+from fieldmark.report.metric_titles import METRIC_TITLES, flag_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, number
 from fieldmark.runs.case_result import CaseResult
@@ -180,9 +180,18 @@ class RankedRun:
 class RankResult(ShownRecord):
     """Several runs over the same cases, the best first, and the difference of every pair.
 
-    `cases` is the number of cases that all runs have. `pairs` are the differences of a run from
-    another that is ranked lower, by their positions. `frontier` has the positions of the runs that
-    are worth their cost, the cheapest first; it is `None` if fewer than two costs are known.
+    Attributes:
+        metric: The name of the metric.
+        less_is_better: Whether lower values of the metric are better.
+        convention: The convention of the metrics.
+        cases: The number of cases that all runs have.
+        runs: The runs, the best first.
+        pairs: The difference of each run from each lower-ranked run, by their positions.
+        attributes: The best runs by attribute.
+        frontier: The positions of the runs that are worth their cost, the cheapest first; `None` if
+            fewer than two costs are known.
+        warnings: Warnings about the runs.
+        notes: Remarks on the ranking.
     """
 
     metric: str
@@ -451,7 +460,7 @@ def _ranked_run(summary: Summary, **further: object) -> RankedRun:
 
 @dataclass(slots=True)
 class _Gathered:
-    """The cases that all runs share, and those that some of them do not have.
+    """The cases that all runs share, and the cases that only some runs have.
 
     `only` counts for each run its own cases that are not shared, `absent` the cases of other runs
     that it does not have, and `failed` the absent cases without a prediction of its target.

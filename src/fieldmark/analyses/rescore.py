@@ -68,8 +68,8 @@ def rescore(
     *,
     rules: RulesLike = None,
     options: Mapping[str, JsonValue] | None = None,
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
+    min: Mapping[str, float] | None = None,  # noqa: A002 - as on the command line
+    max: Mapping[str, float] | None = None,  # noqa: A002
     by: Iterable[str] | None = None,
     max_errors: int = 0,
     out: str | Path | None = None,
@@ -94,8 +94,8 @@ def rescore(
         rules: A rules file, or rules as a mapping. Its gates replace gates of the run on the same
             metric.
         options: Options of the convention.
-        at_least: Lower limits of metrics by name; together with `at_most`, they replace all gates.
-        at_most: Upper limits of metrics by name.
+        min: Lower limits of metrics by name; together with `max`, they replace all gates.
+        max: Upper limits of metrics by name.
         by: The keys that group the cases into slices; by default as in the run.
         max_errors: The number of cases that may have evaluation errors.
         out: A new directory, or a new prefix of an object store, for the resulting run, whose
@@ -120,8 +120,8 @@ def rescore(
         rules=rules,
         convention=convention,
         options=options,
-        at_least=at_least,
-        at_most=at_most,
+        min=min,
+        max=max,
         by=_slices(stored, by),
         max_errors=max_errors,
         out=out,
@@ -188,7 +188,7 @@ def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
 
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
     """Add the gates of a run to the gates of its rescored run, unless the options set gates."""
-    given = options["at_least"] or options["at_most"]
+    given = options["min"] or options["max"]
     return gates if given or before is None else gates.or_those_of(before.gates)
 
 
@@ -437,7 +437,7 @@ def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) 
 
 
 def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
-    """Return the new metrics with those parts of the old summary that do not change."""
+    """Return the new metrics with the parts of the old summary that do not change."""
     new, old = recounted.summary(applied), recounted.run.summary
     if old is None:
         return new

@@ -21,7 +21,6 @@ from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.data.json_rows import ensure_json
 from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -29,6 +28,7 @@ from fieldmark.model.outcome import FACT_MASK, Outcome
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan import compile_plan
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table, note
+from fieldmark.report.metric_titles import METRIC_TITLES
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import outcome_text
 from fieldmark.rules.config_files import load_file
@@ -382,8 +382,12 @@ class ReviewEffect:
 class ReviewResult(ShownRecord):
     """The current decisions on the fields of a run, and their effect.
 
-    `effect` is missing if the metrics cannot be computed again; `note` says why. `rules` are the
-    rules for the corrected truth, if it needs other rules than the run.
+    Attributes:
+        run: The name of the run.
+        fields: The reviewed fields.
+        effect: The metrics before and after; `None` if they cannot be computed again.
+        note: The reason for a missing effect.
+        rules: The rules for the corrected truth, if it needs other rules than the run.
     """
 
     run: str
@@ -924,10 +928,17 @@ class QueuedField:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReviewQueue(ShownRecord):
-    """The first fields of a queue; `total` is how many there are to choose from.
+    """The first fields of a queue.
 
-    `attributes` are all attributes with such fields. Cases are left out that were saved without
-    values (`hidden`), have no readable prediction (`unread`), or are not in all runs (`unpaired`).
+    Attributes:
+        run: The name of the run.
+        queue: The kind of queue.
+        total: The number of fields to choose from.
+        fields: The first fields.
+        attributes: All attributes with such fields.
+        hidden: The number of cases left out because they were saved without values.
+        unread: The number of cases left out because they have no readable prediction.
+        unpaired: The number of cases left out because not all runs have them.
     """
 
     run: str

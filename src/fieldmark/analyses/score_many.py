@@ -122,7 +122,7 @@ def score_many_with(
 ) -> ScoredRuns:
     """Score several predictions with the same options; each run has its own directory.
 
-    By default, the directories are those below `out`, named after the models.
+    By default, the directories are below `out`, named after the models.
     """
     if len(candidates) < _AT_LEAST:
         raise ConfigError.of(

@@ -19,7 +19,6 @@ from fieldmark.metrics.slices import (
     SearchedCase,
     WeakSlice,
     find_weak_slices,
-    slice_text,
     value_texts,
 )
 from fieldmark.model.case import Case, CaseInput
@@ -29,6 +28,7 @@ from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.report.difference_text import named_p
 from fieldmark.report.document import Data, Document, Items, Line, Row, note
+from fieldmark.report.metric_titles import slice_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.runs.attribute_table import StoredAttributes
 from fieldmark.runs.case_result import CaseResult
@@ -46,7 +46,12 @@ _MAX_LENGTH: Final = 100
 class FindSlicesResult(ShownRecord):
     """Slices that are significantly weaker than the other cases, the weakest first.
 
-    `cases` is the number of searched cases and `tested` the number of tested slices.
+    Attributes:
+        run: The name of the run.
+        slices: The weak slices.
+        cases: The number of searched cases.
+        tested: The number of tested slices.
+        notes: Remarks on the search.
     """
 
     run: str

@@ -149,7 +149,7 @@ class _Shape:
         return frozenset(self.kinds) - {"null", "array", "object"}
 
     def add(self, schema: JsonObject) -> None:
-        """Add the keywords of a schema, except those that combine others."""
+        """Add the keywords of a schema, except keywords that combine schemas."""
         for kind in _kinds(schema):
             self.kinds.setdefault(kind)
         description = schema.get("description")

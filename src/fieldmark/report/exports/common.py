@@ -95,7 +95,7 @@ _SEPARATORS: Final = {ColumnType.WORDS: " ", ColumnType.TAGS: ", "}
 def field_columns(
     *, values: bool = True, evaluators: bool = False, confidence: bool = False
 ) -> Columns:
-    """Return the columns of a table of fields, with or without those that may quote a document.
+    """Return the columns of a table of fields, with or without columns that may quote a document.
 
     Runs with confidences and with evaluators have further columns.
     """

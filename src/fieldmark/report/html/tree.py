@@ -116,7 +116,7 @@ TREE_COLUMNS: Final[Sequence[JsonValue]] = (
 
 
 class CaseTree(NamedTuple):
-    """The nodes of a case, and those that are regions of a page."""
+    """The nodes of a case, and the nodes that are regions of a page."""
 
     nodes: list[TreeNode]
     regions: list[Region]
