@@ -2,8 +2,8 @@
 
 A leaf is either a trimmed and casefolded string, which is compared by edit distance, or another
 hashable value, which is compared for equality, or a value with its own rule. Empty and ignored
-leaves are skipped, and so are those at paths where only one of the two lists has any. A nested list
-is one leaf; an item that is not an object is its own only leaf.
+leaves are skipped, and so are leaves at paths where only one of the two lists has any. A nested
+list is one leaf; an item that is not an object is its own only leaf.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def drop_unshared(
     candidate: list[dict[Path, _Leaf]],
     paired: Callable[[], Iterable[Mapping[Path, _Leaf]]],
 ) -> tuple[list[dict[Path, _Leaf]], list[dict[Path, _Leaf]], set[Path]]:
-    """Return the leaves without those at paths where only one of the two lists has any.
+    """Remove the leaves at paths where only one of the two lists has any.
 
     `paired` returns the leaves of the items that are on both sides. The third value are the paths
     of all leaves that are left.

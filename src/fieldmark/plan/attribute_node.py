@@ -251,7 +251,7 @@ class AttributeNode:
             yield from below.lists()
 
     def add_list(self, segments: Sequence[Segment]) -> None:
-        """Add a list below this attribute to those seen, by the path of its items from here."""
+        """Add a list below this attribute to the known lists, by the path of its items."""
         if segments and self.mode in _WITH_PARTS:
             step, *remaining = segments
             below = self.child(step) if isinstance(step, str) else self.item(_ANY_INDEX)
