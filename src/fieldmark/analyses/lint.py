@@ -15,13 +15,13 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import extractOne
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.value_kinds import Reader, ValueKind, key_words, kind_of_value, readers_of
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import open_truth
 from fieldmark.errors import DataError
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, kind_of
 from fieldmark.model.outcome import Presence
-from fieldmark.plan.value_kinds import Reader, ValueKind, key_words, kind_of_value, readers_of
 from fieldmark.report.document import Column, Data, Document, Heading, Line, Row, Table, Tone
 from fieldmark.report.render import ShownRecord
 from fieldmark.runs.eval_file import with_yaml

@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from fieldmark.errors import ConfigError, Location, OptionError, Problem
-from fieldmark.evaluators.json_schema import SchemaReferences, check_schema
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.plan.infer import (
+from fieldmark.analyses.infer.rule_inferrer import (
     ADDRESS_WORDS,
     ADDRESSES,
     BOOLEANS,
@@ -36,6 +33,9 @@ from fieldmark.plan.infer import (
     is_named,
     phone_proposal,
 )
+from fieldmark.errors import ConfigError, Location, OptionError, Problem
+from fieldmark.evaluators.json_schema import SchemaReferences, check_schema
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.rules.context import Code, Context
 from fieldmark.rules.located import Located, located_list, located_object
 from fieldmark.rules.rules_file import read_fields

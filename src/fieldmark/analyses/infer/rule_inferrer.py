@@ -9,13 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.greedy import Greedy
-from fieldmark.compare.identifier import letters_and_digits
-from fieldmark.model.alignment import Alignment
-from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import Presence
-from fieldmark.model.rule import Rules
-from fieldmark.plan.plan import compile_plan
-from fieldmark.plan.value_kinds import (
+from fieldmark.analyses.value_kinds import (
     LOCALES,
     Difference,
     Reader,
@@ -28,6 +22,12 @@ from fieldmark.plan.value_kinds import (
     phone_is_available,
     readers_of,
 )
+from fieldmark.compare.identifier import letters_and_digits
+from fieldmark.model.alignment import Alignment
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import Presence
+from fieldmark.model.rule import Rules
+from fieldmark.plan.plan import compile_plan
 from fieldmark.values.dates import read_day
 from fieldmark.values.equality import typed_key
 from fieldmark.values.numbers import read_amount
@@ -651,7 +651,7 @@ class AttributeEvidence:
 _DECIMAL_MARK: Final = re.compile(r"[0-9][.,][0-9]")
 _TIME: Final = re.compile(r"[0-9]:[0-9]{2}")
 _STOP_WORDS: Final = frozenset(
-    (
+    [
         "and",
         "for",
         "of",
@@ -668,7 +668,7 @@ _STOP_WORDS: Final = frozenset(
         "da",
         "bin",
         "al",
-    )
+    ]
 )
 
 

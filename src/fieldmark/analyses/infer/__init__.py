@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.infer.rule_inferrer import InferredRule, RuleInferrer
+from fieldmark.analyses.infer.schema_rules import is_json_schema, rules_of_schema
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import ConfigError, DataError, MissingExtra
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.plan.infer import InferredRule, RuleInferrer
 from fieldmark.rules.context import Problems
 from fieldmark.rules.files import MAX_TABLE_BYTES, load_table
 from fieldmark.rules.located import Located, locate
 from fieldmark.rules.rules_file import read_rules
-from fieldmark.rules.schema_rules import is_json_schema, rules_of_schema
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.eval_file import with_yaml
 from fieldmark.runs.run_options import InputsLike, read_inputs
