@@ -1,21 +1,30 @@
-"""Measure a comparator or a judge against human verdicts and choose its threshold."""
+"""Draw pairs for labeling by people, and calibrate a comparator or a judge on their verdicts."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple, cast
+from typing import Annotated, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.recount import RunLike, stored_run
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.sources import open_source
 from fieldmark.errors import ConfigError, DataError, Location, OptionError, Problem
-from fieldmark.evaluators.base import ConfiguredEvaluator, Score, Status, needs_expected
+from fieldmark.evaluators.base import (
+    ConfiguredEvaluator,
+    EvaluatorResult,
+    Score,
+    Status,
+    needs_expected,
+)
 from fieldmark.metrics.agreement import (
     BestThreshold,
     CrossValidation,
@@ -34,28 +43,310 @@ from fieldmark.metrics.agreement import (
 from fieldmark.metrics.gates import GateResult, check_gates
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.summary import NO_SPENT
-from fieldmark.model.case import Case, CaseContext
+from fieldmark.model.case import Case, CaseContext, Verdict
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import Reason
-from fieldmark.report.document import Data, Document, Items, Line, Row, warning
-from fieldmark.report.render import ShownRecord
+from fieldmark.model.outcome import Outcome, Reason
+from fieldmark.report.document import (
+    Column,
+    Data,
+    Document,
+    Format,
+    Items,
+    Line,
+    Row,
+    Table,
+    warning,
+)
+from fieldmark.report.html.page import label_page
+from fieldmark.report.render import ShownRecord, document_csv
 from fieldmark.report.run_document import usage_lines
-from fieldmark.report.tables import number
+from fieldmark.report.tables import number, outcome_text
 from fieldmark.rules.calibration import THRESHOLDS, judge_identity
 from fieldmark.rules.context import Code
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.error_boundary import safe_comparator
 from fieldmark.runs.eval_file import load_eval
 from fieldmark.runs.evaluator_runner import open_evaluators, unready_judges
 from fieldmark.runs.gates import parse_gates
-from fieldmark.runs.labels import Label, label_from_json
+from fieldmark.runs.labels import LABEL_COLUMNS, Label, label_from_json
 from fieldmark.runs.provider_set import ProviderSet, for_run
 from fieldmark.runs.settings import RulesLike, resolve_settings
-from fieldmark.values.json_text import pretty_json
-from fieldmark.values.paths import PathError, configured_attribute, parse_path
+from fieldmark.values.equality import equal
+from fieldmark.values.json_text import pretty_json, strict_json
+from fieldmark.values.paths import PathError, configured_attribute, parse_path, resolve
 from fieldmark.values.records import OMIT_DEFAULT, to_json
 from fieldmark.values.text import did_you_mean, plural, shorten
+
+ORDERS: Final = ("uncertain", "random")
+_COMPARED: Final = frozenset(
+    outcome.label for outcome in (Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR)
+)
+
+_Drawn: TypeAlias = tuple[float, bytes, Label]
+"""How uncertain a label is, a tie breaker, and the label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LabelSheet(ShownRecord):
+    """Pairs without verdicts, in the order in which they should be labeled."""
+
+    run: str
+    labels: tuple[Label, ...]
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {"run": self.run, "labels": [label.to_dict() for label in self.labels]}
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return where the pairs come from; only the data has their values."""
+        rows = [label.to_dict() for label in self.labels]
+        table = Table(
+            columns=(
+                Column("Case", "case_id"),
+                Column("Field", "path", folds=True),
+                Column("Outcome", "outcome"),
+                Column("Similarity", "similarity", Format.NUMBER),
+            ),
+            rows=[
+                {**row, "outcome": outcome_text(label.outcome)}
+                for row, label in zip(rows, self.labels, strict=True)
+            ],
+            top=top,
+            noun="pair",
+        )
+        return Document(
+            Line(f"{plural(len(self), 'pair')} of {self.run} to label"),
+            table,
+            data=Data(LABEL_COLUMNS, rows),
+        )
+
+    def to_jsonl(self) -> bytes:
+        """Return one JSON object per label."""
+        return b"".join(strict_json(each.to_dict()) + b"\n" for each in self.labels)
+
+    def to_csv(self) -> bytes:
+        """Return a table for spreadsheets; no cell can be read as a formula."""
+        return document_csv(self.document()).encode("utf-8")
+
+    def to_html(self) -> bytes:
+        """Return a page for labeling, which needs no server."""
+        return label_page(self.run, self.labels)
+
+    def write(self, path: str | Path) -> None:
+        """Write the labels in the format of the suffix: .jsonl, .csv or .html."""
+        writers = {".jsonl": self.to_jsonl, ".csv": self.to_csv, ".html": self.to_html}
+        suffix = Path(path).suffix.lower()
+        if suffix not in writers:
+            message = f"{path}: the suffix must be one of: {', '.join(writers)}"
+            raise ConfigError.of(message)
+        write_atomic(Path(path), writers[suffix]())
+
+
+@checked
+def label(
+    run: RunLike,
+    *,
+    number: int = 100,
+    paths: Sequence[str] = (),
+    evaluator: str | None = None,
+    order: str = "uncertain",
+    seed: int = 0,
+) -> LabelSheet:
+    """Draw pairs of different values from a saved run, for labeling by people.
+
+    The pairs are spread over attributes and outcomes. Within each, the most uncertain come first:
+    matches with the lowest and mismatches with the highest similarity; with the `order` `"random"`,
+    they are drawn at random. `paths` select attributes. With an `evaluator`, the cases that it
+    scored are drawn, or their fields if it scores fields separately. The same seed draws the same
+    pairs.
+
+    >>> import fieldmark as fm
+    >>> truth = [{"id": "a", "name": "Acme"}, {"id": "b", "name": "Bolt"}]
+    >>> predictions = [{"id": "a", "name": "Acme Ltd"}, {"id": "b", "name": "Bolt"}]
+    >>> sheet = fm.label(fm.score(truth, predictions, match="fuzzy", out="run"))
+    >>> [(each.expected, each.candidate, each.outcome) for each in sheet]
+    [('Acme', 'Acme Ltd', 'wrong_value')]
+    """
+    if number < 1:
+        raise ConfigError.of(f"number must be at least 1, got {number}")
+    if order not in ORDERS:
+        raise ConfigError.of(f"order must be one of: {', '.join(ORDERS)}; got {order!r}")
+    stored = stored_run(run)
+    drawing = _Drawing(number, random=order == "random", seed=seed)
+    wanted = [_attribute(path) for path in (paths if not isinstance(paths, str) else [paths])]
+    known: dict[str, None] = {}
+    hidden = 0
+    for case in stored.cases():
+        hidden += not case.has_values
+        found = _fields(case) if evaluator is None else _judged(case, evaluator)
+        for each, uncertainty in found:
+            known[each.attribute] = None
+            if not wanted or each.attribute in wanted:
+                drawing.add(each, uncertainty)
+        if evaluator is not None:
+            known.update(dict.fromkeys(result.name for result in case.evaluator_results))
+    labels = drawing.labels()
+    if not labels:
+        place = Location(str(stored.path))
+        if hidden:
+            raise DataError("the run was saved without values", place)
+        raise DataError(_nothing_found(wanted, evaluator, list(known)), place)
+    return LabelSheet(run=stored.path.name, labels=tuple(labels))
+
+
+def _attribute(path: str) -> str:
+    try:
+        return configured_attribute(parse_path(path))
+    except PathError:
+        return path
+
+
+def _nothing_found(wanted: Sequence[str], evaluator: str | None, known: Sequence[str]) -> str:
+    for name in [evaluator] if evaluator is not None else wanted:
+        if name not in known:
+            what = "evaluator" if evaluator is not None else "pair of different values of"
+            hint = did_you_mean(name, known)
+            return f"no {what} {name!r}{f'; {hint}' if hint else ''}"
+    return "nothing to label: no two different values were compared"
+
+
+def _fields(case: CaseResult) -> Iterator[tuple[Label, float]]:
+    """Yield the pairs of different values of a case, with how certain the comparator was."""
+    for compared in case.iter_fields() if case.has_values else ():
+        expected, candidate = compared.expected, compared.candidate
+        if compared.outcome not in _COMPARED or expected is MISSING or candidate is MISSING:
+            continue
+        if equal(expected, candidate):
+            continue
+        each = compared.finite()
+        accepted = each.outcome == Outcome.MATCH.label
+        similarity = float(accepted) if each.similarity is None else each.similarity
+        yield (
+            Label(
+                expected=each.expected,
+                candidate=None if each.candidate is MISSING else each.candidate,
+                case_id=case.id,
+                path=each.path,
+                attribute=each.attribute,
+                judge=each.comparator,
+                outcome=each.outcome,
+                # A guard rejects a pair at any threshold.
+                similarity=0.0 if each.reason is Reason.GUARD_FAILED else each.similarity,
+            ),
+            similarity if accepted else 1.0 - similarity,
+        )
+
+
+def _judged(case: CaseResult, name: str) -> Iterator[tuple[Label, float]]:
+    """Yield a case that an evaluator scored, or its fields, with how certain the evaluator was."""
+    for result in case.evaluator_results if case.has_values else ():
+        score = result.score
+        if result.name != name or score.score is None or case.case.candidate is MISSING:
+            continue
+        fields = score.details.get("fields")
+        if isinstance(fields, dict):
+            for path, own in fields.items():
+                if isinstance(own, dict) and "settled" not in own:
+                    yield from _judged_field(case, result, path, own)
+        elif not equal(case.case.expected, case.case.candidate):
+            passed = score.verdict is Verdict.PASS
+            yield (
+                Label(
+                    expected=case.case.expected,
+                    candidate=case.case.candidate,
+                    case_id=case.id,
+                    judge=name,
+                    outcome=(Verdict.PASS if passed else Verdict.FAIL).value,
+                    similarity=score.score,
+                ),
+                _certainty(score.score, score.details, passed=passed),
+            )
+
+
+def _judged_field(
+    case: CaseResult, result: EvaluatorResult, path: str, own: JsonObject
+) -> Iterator[tuple[Label, float]]:
+    value = own.get("score")
+    if not isinstance(value, int | float) or case.case.candidate is MISSING:
+        return
+    parsed = parse_path(path)
+    expected, candidate = resolve(case.case.expected, parsed), resolve(case.case.candidate, parsed)
+    if candidate is MISSING:
+        return
+    passed = value >= _pass_threshold(result.score.details)
+    yield (
+        Label(
+            expected=expected,
+            candidate=candidate,
+            case_id=case.id,
+            path=path,
+            attribute=path,
+            judge=result.name,
+            outcome=(Verdict.PASS if passed else Verdict.FAIL).value,
+            similarity=float(value),
+        ),
+        _certainty(float(value), own, passed=passed),
+    )
+
+
+def _pass_threshold(details: JsonObject) -> float:
+    """Return the lowest score that passes, as the judge describes it."""
+    judge = details.get("judge")
+    given = judge.get("pass_threshold") if isinstance(judge, dict) else None
+    given = given.get("threshold") if isinstance(given, dict) else given
+    return given if isinstance(given, int | float) else 1.0
+
+
+def _certainty(score: float, details: JsonObject, *, passed: bool) -> float:
+    """Return how far a score is from the other verdict; samples that differ reduce it."""
+    spread = details.get("spread")
+    differing = spread if isinstance(spread, int | float) else 0.0
+    return (score if passed else 1.0 - score) - differing
+
+
+@dataclass(slots=True)
+class _Drawing:
+    """The first labels of each attribute and outcome; equal pairs are drawn once.
+
+    Which labels are drawn depends on their content and the seed, not on the order of the cases.
+    """
+
+    number: int
+    random: bool = field(kw_only=True)
+    seed: int = field(kw_only=True)
+    _strata: dict[tuple[str, str], dict[bytes, _Drawn]] = field(default_factory=dict)
+
+    def add(self, each: Label, certainty: float) -> None:
+        """Add a label, unless enough others of its stratum come before it."""
+        verdict = "match" if each.accepted else "mismatch"
+        stratum = self._strata.setdefault((each.attribute, verdict), {})
+        tie = self._hash(each.attribute, each.pair)
+        stratum.setdefault(tie, (0.0 if self.random else certainty, tie, each))
+        if len(stratum) >= 2 * self.number:
+            kept = sorted(stratum.values(), key=lambda drawn: drawn[:2])[: self.number]
+            stratum.clear()
+            stratum.update((drawn[1], drawn) for drawn in kept)
+
+    def labels(self) -> list[Label]:
+        """Return the labels: the first of each stratum, the second of each, and so on."""
+        columns = [
+            sorted(stratum.values(), key=lambda drawn: drawn[:2])
+            for _, stratum in sorted(self._strata.items(), key=lambda item: self._hash(*item[0]))
+        ]
+        drawn = (each for row in zip_longest(*columns) for each in row if each is not None)
+        return [label for _, (*_, label) in zip(range(self.number), drawn, strict=False)]
+
+    def _hash(self, *parts: str) -> bytes:
+        return hashlib.sha256(strict_json([self.seed, *parts])).digest()
+
 
 _MAX_EXAMPLES: Final = 10
 _MAX_EXAMPLE_LENGTH: Final = 60

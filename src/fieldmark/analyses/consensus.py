@@ -14,10 +14,16 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.rank import RankResult, named_together, rank
+from fieldmark.analyses.rank import (
+    CandidatesLike,
+    RankResult,
+    check_files,
+    named_candidates,
+    named_together,
+    rank,
+)
 from fieldmark.analyses.result import RunResult
 from fieldmark.analyses.score import score_with
-from fieldmark.analyses.score_many import CandidatesLike, check_files, named_candidates
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth

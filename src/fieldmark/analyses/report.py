@@ -1,30 +1,32 @@
-"""Write a saved run as an HTML report or as a file for other tools."""
+"""Write a saved run, or its comparison with an earlier one, as a report or for other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self, cast
 
 from fieldmark import registry
-from fieldmark.analyses.comparison_view import ComparisonView
 from fieldmark.analyses.diff import DiffResult, diff
-from fieldmark.analyses.explain import RunRules
 from fieldmark.analyses.recount import stored_intervals, stored_run
 from fieldmark.analyses.review import review_of
+from fieldmark.analyses.show import RunRules
 from fieldmark.data.files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError
 from fieldmark.judges.llm.images import ImageError
 from fieldmark.judges.managed_process import ProcessGroup
+from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
+from fieldmark.report.document import Column, table_to_json
 from fieldmark.report.exporters import Exporter
 from fieldmark.report.html.cases import ReportLimits
-from fieldmark.report.html.metrics import EarlierRun
+from fieldmark.report.html.metrics import EarlierRun, tiles
 from fieldmark.report.html.page import page
+from fieldmark.report.html.value_encoding import encode_shortened
 from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.runs.case_pages import LocalPages
@@ -35,6 +37,98 @@ from fieldmark.runs.reviews import REVIEWS
 from fieldmark.runs.run_index import COMPLETE, ROOT, list_runs, read_notes
 from fieldmark.runs.stored_run import StoredRun, open_run
 from fieldmark.values.text import did_you_mean, plural
+
+_MAX_CASES: Final = 250
+"""The number of cases of each direction that are listed."""
+_MAX_FIELDS: Final = 20
+_MAX_TEXT: Final = 80
+"""The number of characters of a value in a list."""
+_CONCLUSION: Final = Column("Conclusion", "word")
+_NAMES: Final = {
+    Direction.WORSE: "worse",
+    Direction.IMPROVED: "improved",
+    Direction.UNCHANGED: "mixed",
+}
+
+
+def change_lines(
+    diff: DiffResult, changes: Sequence[tuple[Direction, CaseChange]]
+) -> list[JsonObject]:
+    """Return changed cases with the first of their fields, and their values if they were saved."""
+    values = diff.values_of([change for _, change in changes])
+    lines = []
+    for way, change in changes:
+        line = change.to_dict(_MAX_FIELDS)
+        fields = cast("list[JsonObject]", line["fields"])
+        for each, found in zip(fields, values.get(change.case_id, ()), strict=False):
+            encoded = (encode_shortened(value, _MAX_TEXT) for value in found)
+            each["values"] = dict(zip(("expected", "before", "after"), encoded, strict=True))
+        lines.append({"direction": _NAMES[way], **line})
+    return lines
+
+
+def change_tables(diff: DiffResult) -> JsonObject:
+    """Return the tables of metrics, evaluators, attributes and slices, with a conclusion."""
+    return {
+        table.name: table_to_json(replace(table, columns=(*table.columns, _CONCLUSION)))
+        for table in diff.tables()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """The comparison of a run with an earlier one in its report."""
+
+    diff: DiffResult
+
+    @property
+    def listed_ids(self) -> frozenset[str]:
+        """The ids of the cases that are listed: the largest changes of each direction."""
+        return frozenset(change.case_id for _, change in self._listed())
+
+    def _listed(self) -> list[tuple[Direction, CaseChange]]:
+        pairs = self.diff.pairs
+        return [(way, change) for way in _NAMES for change in pairs.changed(way)[:_MAX_CASES]]
+
+    def view(self, ranks: Mapping[str, int]) -> JsonObject:
+        """Return metrics, attributes and changed cases of both runs; `ranks` are those of cases.
+
+        Lists are limited to the largest changes; the numbers of all changes are given too.
+        """
+        diff = self.diff
+        before, after = ({tile.label: tile for tile in tiles(each)} for each in diff.summaries)
+        overview, listed = diff.overview(), self._listed()
+        slices_of: dict[str, list[JsonValue]] = {}
+        for name, pairs in diff.sliced.items():
+            for changes in pairs.changes.values():
+                for each in changes:
+                    slices_of.setdefault(each.case_id, []).append(name)
+        return {
+            **overview,
+            "conclusion": {
+                **cast("JsonObject", overview["conclusion"]),
+                **diff.conclusion_to_json(),
+            },
+            "tiles": [
+                {**tile.to_dict(), "before": before[label].value if label in before else None}
+                for label, tile in after.items()
+            ],
+            "tables": change_tables(diff),
+            "changes": [
+                {
+                    **line,
+                    "attributes": [
+                        {"attribute": attribute, "change": number}
+                        for attribute, number in change.attributes.items()
+                    ],
+                    "rank": ranks.get(change.case_id),
+                    "slices": slices_of.get(change.case_id, []),
+                }
+                for (_, change), line in zip(listed, change_lines(diff, listed), strict=True)
+            ],
+            "changed": sum(map(len, diff.pairs.changes.values())),
+        }
+
 
 __all__ = ["HTML", "KINDS", "file_name", "html_report", "kinds", "write_report"]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from fieldmark.analyses.explain import explain
 from fieldmark.analyses.runs import find_run
+from fieldmark.analyses.show import explain
 from fieldmark.cli.help import make_command
 from fieldmark.cli.options import output_options, root_option
 from fieldmark.cli.output import OutputOptions, print_document

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from fieldmark.analyses.label import ORDERS, label
+from fieldmark.analyses.calibrate import ORDERS, label
 from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fieldmark.analyses.plugins import plugins
+from fieldmark.analyses.doctor import plugins
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import SuggestingChoice, output_options

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fieldmark.analyses.preview import preview_rules
+from fieldmark.analyses.rescore import preview_rules
 from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fieldmark.analyses.label import LabelSheet
+from fieldmark.analyses.calibrate import LabelSheet
 from fieldmark.analyses.review import review, review_note, rules_path
 from fieldmark.analyses.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode

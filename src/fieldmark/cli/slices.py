@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from fieldmark.analyses.improve import find_slices
 from fieldmark.analyses.runs import find_run
-from fieldmark.analyses.slices import find_slices
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import COMPARISON, Integer, output_options, root_option, top_option

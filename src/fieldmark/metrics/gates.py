@@ -45,9 +45,9 @@ _OF_FIELDS: Final = frozenset(
 _OF_MISTAKES: Final = frozenset({"attributes", "errors_by_type"})
 """Metrics that are vacuous too if no prediction was compared: there are no mistakes to count."""
 
-_OF_CASES: Final = frozenset({"mean_score", "verdicts"})
 _PERFECT: Final = "cases.perfect"
-"""Metrics that are vacuous if there was nothing to score in any case, by fields or evaluators."""
+_OF_CASES: Final = frozenset({"mean_score", "verdicts"})
+"""Metrics that are vacuous, like `_PERFECT`, if fields or evaluators scored nothing in any case."""
 _COUNTS_OF_EVALUATORS: Final = frozenset({"scored", "errors", "vacuous"})
 """Metrics of an evaluator that are never vacuous."""
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 import fieldmark as fm
-from fieldmark.analyses.comparison_view import ComparisonView
-from fieldmark.analyses.report import html_report, write_report
+from fieldmark.analyses.report import ComparisonView, html_report, write_report
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.summary import RateIntervals, RateVariations, RunIntervals
 from fieldmark.report.exports.markdown import markdown
@@ -234,8 +233,8 @@ class TestTwoRuns:
         assert (cases["unchanged"], cases["only_before"], cases["only_after"]) == (18, 1, 1)
 
     def test_long_lists_say_how_many_changes_there_are(self, compared, monkeypatch):
-        monkeypatch.setattr("fieldmark.analyses.comparison_view._MAX_CASES", 2)
-        monkeypatch.setattr("fieldmark.analyses.comparison_view._MAX_FIELDS", 1)
+        monkeypatch.setattr("fieldmark.analyses.report._MAX_CASES", 2)
+        monkeypatch.setattr("fieldmark.analyses.report._MAX_FIELDS", 1)
         view = compared(worse_by(0), worse_by(5, 5))
         changes = view["changes"]
         assert (len(changes), view["changed"], view["cases"]["worse"]) == (2, 5, 5)

@@ -12,8 +12,7 @@ from typing import Final, cast
 
 from fastapi import APIRouter
 
-from fieldmark.analyses.improve import improve
-from fieldmark.analyses.slices import find_slices
+from fieldmark.analyses.improve import find_slices, improve
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.runs.stored_run import StoredRun, is_older
 from fieldmark.values.text import plural

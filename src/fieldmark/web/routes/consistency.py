@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path
 
-from fieldmark.analyses.compare_many import compare_many
+from fieldmark.analyses.compare import compare_many
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.runs.case_result import CaseResult

@@ -6,8 +6,7 @@ from contextlib import suppress
 
 from fastapi import APIRouter
 
-from fieldmark.analyses.preview import preview_rules
-from fieldmark.analyses.rescore import rescore
+from fieldmark.analyses.rescore import preview_rules, rescore
 from fieldmark.analyses.runs import annotate, remove_run
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject, JsonValue

@@ -12,11 +12,11 @@ from typing import Annotated, Final, cast
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from fieldmark.analyses.improve import find_slices
 from fieldmark.analyses.improve import improve as improve_run
 from fieldmark.analyses.rank import rank
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.runs import RunList, annotate, remove_run
-from fieldmark.analyses.slices import find_slices
 from fieldmark.metrics.summary import Summary, summary_to_json, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.metric_tabs import HeatMap
