@@ -22,7 +22,7 @@ from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.report.document import Column, table_to_json
-from fieldmark.report.exporters import Exporter
+from fieldmark.report.exports import Exporter
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun, tiles
 from fieldmark.report.html.page import page

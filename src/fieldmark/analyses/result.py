@@ -14,9 +14,8 @@ from fieldmark.model.json import JsonObject
 from fieldmark.report.document import Document
 from fieldmark.report.exports.parquet import write_parquet_shards
 from fieldmark.report.frames import AttributeFrame, CaseFrame, CaseSource, FieldFrame
-from fieldmark.report.notebook import run_html
 from fieldmark.report.render import ShownRecord
-from fieldmark.report.run_document import run_document
+from fieldmark.report.run_document import run_document, run_html
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.runs.kept_cases import NOT_KEPT, SAVE_HINT
 from fieldmark.runs.run_directory import RunDirectory

@@ -8,7 +8,13 @@ from typing import Final, cast
 
 from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
 from fieldmark.metrics.headline import QUALITY_METRICS, SHORT_TITLES, flag_text
-from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary, sortable
+from fieldmark.metrics.summary import (
+    BY_CASE_EVALUATOR,
+    QUALITY_EVALUATOR,
+    Summary,
+    sortable,
+    worst_attributes,
+)
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.document import (
     Align,
@@ -26,6 +32,9 @@ from fieldmark.report.document import (
     note,
     warning,
 )
+from fieldmark.report.html.metrics import tiles
+from fieldmark.report.html.value_encoding import truncate
+from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import (
     DASH,
     TOP_HINT,
@@ -33,6 +42,8 @@ from fieldmark.report.tables import (
     attribute_rows,
     evaluator_errors,
     gate_line,
+    mistake_counts,
+    more_text,
     number,
     outcome_text,
     score_text,
@@ -40,6 +51,7 @@ from fieldmark.report.tables import (
     slice_rows,
     split_warnings,
 )
+from fieldmark.values.escape import for_html, html_table
 from fieldmark.values.text import plural
 
 _BAR: Final = 10
@@ -490,3 +502,67 @@ def targets_table(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> 
         Column("Run", "run", folds=True),
     )
     return Table(name="targets", columns=columns, rows=rows)
+
+
+# --- notebooks ------------------------------------------------------------------------------------
+
+_MAX_PATH: Final = 200
+"""The number of characters of a path that are shown."""
+
+
+def run_html(summary: Summary, *, top: int, hint: str) -> str:
+    """Return the primary metric, cases, gates, warnings and the worst attributes.
+
+    There are no colors, so that it is readable on any background. `hint` says how to see all
+    attributes.
+    """
+    attributes = worst_attributes(summary.attributes)
+    rows = [
+        {
+            "Attribute": truncate(path, _MAX_PATH),
+            **{name.upper(): getattr(each, name) for name in ("tp", "tn", "fp", "fn")},
+            "Precision": each.precision,
+            "Recall": each.recall,
+            "F1": each.f1,
+            "Mistakes": mistake_counts(each.errors_by_type),
+        }
+        for path, each in attributes[:top]
+    ]
+    parts = [*_notebook_lines(summary), *([html_table(rows)] if rows else [])]
+    if len(attributes) > top:
+        parts.append(f"<p>{more_text(len(attributes) - top, 'attribute', hint)}</p>")
+    return "".join(parts)
+
+
+def _notebook_lines(summary: Summary) -> Iterator[str]:
+    structural, others = split_warnings(summary)
+    yield from (f"<p><b>warning:</b> {for_html(text)}</p>" for text in structural)
+    yield f"<p>{_notebook_headline(summary)}</p>"
+    yield from (f"<p><b>error:</b> {for_html(text)}</p>" for text in evaluator_errors(summary))
+    failed = [gate for gate in gates_failed_first(summary) if not gate.passed]
+    yield from (f"<p><b>{for_html(gate_line(gate))}</b></p>" for gate in failed)
+    notes = []
+    if passed := len(summary.gates) - len(failed):
+        notes.append(f"{plural(passed, 'gate')} passed")
+    if others:
+        notes.append(plural(len(others), "warning"))
+    if notes:
+        yield f"<p>{', '.join(notes)}</p>"
+
+
+def _notebook_headline(summary: Summary) -> str:
+    primary, cases = tiles(summary)[0], summary.cases
+    value = number(primary.value)
+    if primary.maximum is not None:
+        value += f" of {number(primary.maximum, 2)}"
+    if primary.interval is not None:
+        value += f" (95% CI {' to '.join(map(number, primary.interval))})"
+    parts = [
+        f"<b>{for_html(f'{primary.label} {value}')}</b>",
+        *([primary.note] if primary.note else []),
+        f"{cases.scored:,} of {plural(cases.total, 'case')} scored",
+        f"{cases.perfect:,} perfect",
+        *([f"<b>{cases.errors:,} with errors</b>"] if cases.errors else []),
+        f"convention {for_html(summary.convention.name)}",
+    ]
+    return ", ".join(parts)

@@ -140,7 +140,7 @@ class TestLimits:
         assert heat["cells"] == [[[0, 1]] * 8 + [[0, 12]]]
 
     def test_a_heat_map_column_combines_consecutive_cases(self, run, monkeypatch):
-        monkeypatch.setattr("fieldmark.report.html.metric_tabs.COLUMNS", 5)
+        monkeypatch.setattr("fieldmark.report.html.mistakes.COLUMNS", 5)
         heat = view_of(run(worse_by(4))).run["heat"]
         assert heat["starts"] == [0, 4, 8, 12, 16]
         assert heat["cells"] == [[[0, 4], [4], [4], [4], [4]]]
@@ -149,7 +149,7 @@ class TestLimits:
         ("columns", "cases"), [(7, 20), (6, 19), (3, 20)], ids=["sevenths", "sixths", "thirds"]
     )
     def test_columns_contain_the_cases_from_their_start(self, run, monkeypatch, columns, cases):
-        monkeypatch.setattr("fieldmark.report.html.metric_tabs.COLUMNS", columns)
+        monkeypatch.setattr("fieldmark.report.html.mistakes.COLUMNS", columns)
         heat = view_of(run(worse_by(20)), limits=ReportLimits(listed=cases)).run["heat"]
         ends = [*heat["starts"][1:], cases]
         wide = [end - start for start, end in zip(heat["starts"], ends, strict=True)]

@@ -11,10 +11,10 @@ from typing import Final, TypeAlias
 from fieldmark.errors import StorageError
 from fieldmark.metrics.headline import QUALITY_METRICS
 from fieldmark.metrics.rates import Rates
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.taxonomy import MISTAKES, ErrorCounts
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.report.html.mistake_groups import MISTAKES
+from fieldmark.model.outcome import Outcome
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.tables import ColumnType
 from fieldmark.runs.case_result import CaseResult, FieldResult
@@ -88,7 +88,7 @@ _VALUE_COLUMNS: Final = frozenset({"expected", "candidate", "note", "metadata"})
 _WITHOUT_TEXT: Final = ("name", "type", "weight", "score", "verdict", "status", "vacuous")
 """The keys of an evaluator result that never quote a document."""
 
-_MISTAKE_LABELS: Final = frozenset(outcome.label for outcome in MISTAKES)
+_MISTAKE_LABELS: Final = frozenset(outcome.label for outcome in (*MISTAKES, Outcome.ERROR))
 _SEPARATORS: Final = {ColumnType.WORDS: " ", ColumnType.TAGS: ", "}
 
 

@@ -7,8 +7,9 @@ import shutil
 import tempfile
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 from xml.sax.saxutils import escape, quoteattr
 
 from fieldmark.errors import StorageError
@@ -30,21 +31,28 @@ _MAX_VALUE_LENGTH: Final = 200
 _MAX_DETAILS: Final = 2_000
 
 
-def write_junit(run: ShownRun, out: Path) -> None:
-    """Write one test per case and per gate.
+@dataclass(frozen=True, slots=True)
+class Junit:
+    """One test per case and per gate, for CI servers."""
 
-    A case with mistakes is a failure, and a case that could not be evaluated is an error.
-    """
-    with JunitFile(out, run.title, run.summary.convention.name) as file:
-        for case in run.cases():
-            mistakes = list(mistakes_of(case))
-            misses = [_describe_mistake(field) for field in mistakes]
-            misses += _evaluator_misses(case, {field.path for field in mistakes})
-            verdict = None if case.score is None else case.verdict
-            file.add(case.id, verdict, _reason(case, len(misses)), misses)
-        file.add_evaluators(run.summary)
-        for gate in gates_failed_first(run.summary):
-            file.add_gate(gate_text(gate), passed=gate.passed)
+    name: ClassVar[str] = "junit"
+    file: ClassVar[str] = "junit.xml"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write one test per case and per gate.
+
+        A case with mistakes is a failure, and a case that could not be evaluated is an error.
+        """
+        with JunitFile(out, run.title, run.summary.convention.name) as file:
+            for case in run.cases():
+                mistakes = list(mistakes_of(case))
+                misses = [_describe_mistake(field) for field in mistakes]
+                misses += _evaluator_misses(case, {field.path for field in mistakes})
+                verdict = None if case.score is None else case.verdict
+                file.add(case.id, verdict, _reason(case, len(misses)), misses)
+            file.add_evaluators(run.summary)
+            for gate in gates_failed_first(run.summary):
+                file.add_gate(gate_text(gate), passed=gate.passed)
 
 
 def _reason(case: CaseResult, mistakes: int) -> str:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from fieldmark.metrics.summary import Summary, case_sort_key
 from fieldmark.metrics.taxonomy import ErrorCounts
@@ -44,14 +45,28 @@ _PLAIN: Final = re.compile(r"[^`|\\]*\Z")
 _LETTERS: Final = re.compile(r"[^0-9A-Za-z ]")
 
 
-def write_markdown(run: ShownRun, out: Path) -> None:
-    """Write the full report."""
-    _write(out, markdown(run))
+@dataclass(frozen=True, slots=True)
+class Markdown:
+    """Metrics, and the worst attributes and cases, for pull requests."""
+
+    name: ClassVar[str] = "markdown"
+    file: ClassVar[str] = "report.md"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write the full report."""
+        _write(out, markdown(run))
 
 
-def write_markdown_short(run: ShownRun, out: Path) -> None:
-    """Write the short report."""
-    _write(out, short_markdown(run))
+@dataclass(frozen=True, slots=True)
+class MarkdownShort:
+    """Gates, headline metrics and the worst attributes."""
+
+    name: ClassVar[str] = "markdown-short"
+    file: ClassVar[str] = "summary.md"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write the short report."""
+        _write(out, short_markdown(run))
 
 
 def _write(out: Path, text: str) -> None:

@@ -20,8 +20,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.difference_text import repeated_error_text
 from fieldmark.report.html.metric_tabs import case_metrics
-from fieldmark.report.html.regions import drawn_regions
-from fieldmark.report.html.tree import TREE_COLUMNS, TreeNode, case_tree
+from fieldmark.report.html.tree import TREE_COLUMNS, TreeNode, case_tree, drawn_regions
 from fieldmark.report.html.value_encoding import columnar, embedded, nested, truncate
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.records import Key

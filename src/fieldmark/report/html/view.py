@@ -8,20 +8,17 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
-from fieldmark.metrics.clusters import MistakeCluster, MistakeClusters
+from fieldmark.metrics.clusters import MistakeCluster
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.mistakes import CaseMistakes, MistakeReader
-from fieldmark.metrics.patterns import BY_NAME
+from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedErrors
-from fieldmark.metrics.slices import SliceKey, parse_slice_keys
-from fieldmark.metrics.summary import Summary, field_cost, worst_attributes
-from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
+from fieldmark.metrics.slices import parse_slice_keys
+from fieldmark.metrics.summary import field_cost, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact, fact_of
+from fieldmark.model.outcome import Outcome, Presence, fact
 from fieldmark.report.difference_text import repeated_error_text
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
-from fieldmark.report.html.metric_tabs import HeatMap, run_quality
+from fieldmark.report.html.metric_tabs import run_quality
 from fieldmark.report.html.metrics import (
     EarlierRun,
     attribute_lines,
@@ -34,85 +31,17 @@ from fieldmark.report.html.metrics import (
     slice_lines,
     trends,
 )
-from fieldmark.report.html.mistake_groups import MistakeGroups
+from fieldmark.report.html.mistakes import (
+    CaseFacts,
+    HeatMap,
+    MistakeGroups,
+    ValueTables,
+    most_mistakes_first,
+    types_by_count,
+)
 from fieldmark.report.html.value_encoding import embedded, truncate
-from fieldmark.report.html.value_tables import ValueTables
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.report.tables import cost_facts
-from fieldmark.runs.case_result import CaseResult
-
-_TYPE_NAMES: Final = (*ErrorCounts._fields, Outcome.ERROR.label)
-_TYPES: Final = {Outcome[name.upper()]: number for number, name in enumerate(_TYPE_NAMES)}
-"""The number of each type of mistake."""
-_PATTERNS: Final = ("", *BY_NAME)
-
-
-def types_by_count(convention: Convention) -> JsonObject:
-    """Return the types of mistakes that count as false positives and as false negatives."""
-    costs = cost_table(convention.counting)
-    found: dict[str, set[str]] = {"fp": set(), "fn": set()}
-    for code, cost in enumerate(costs):
-        if any(ERROR_TABLE[code]):
-            for name, types in found.items():
-                if getattr(cost, name):
-                    types.add(fact_of(code).outcome.label)
-    return {name: list[JsonValue](sorted(types)) for name, types in found.items()}
-
-
-class CaseFacts:
-    """Collects the mistakes and slices of listed cases, and groups all mistakes by pattern."""
-
-    def __init__(self, attributes: Sequence[str], by: Sequence[SliceKey]) -> None:
-        self._numbers = {path: number for number, path in enumerate(attributes)}
-        self._by = by
-        self._slices: dict[str, int] = {}
-        self._mistakes: dict[int, list[int]] = {}
-        self._in_slices: dict[int, list[int]] = {}
-        self.clusters = MistakeClusters()
-
-    def add(
-        self, case: CaseResult, mistakes: CaseMistakes, times: Counter[int], rank: int | None
-    ) -> None:
-        """Add one case with this rank in the list, or `None` if it is not listed."""
-        found = self.clusters.add(mistakes)
-        if rank is None:
-            return
-        codes = {self._code(path, _TYPES[outcome], pattern) for path, outcome, pattern in found}
-        for cell in times:
-            if fact_of(cell).outcome is Outcome.ERROR:
-                attribute = case.attributes.path(cell >> CELL_BITS)
-                codes.add(self._code(attribute, _TYPES[Outcome.ERROR], ""))
-        if codes:
-            self._mistakes[rank] = sorted(codes)
-        names = [name for key in self._by for name in key.names(case.case)]
-        if names:
-            self._in_slices[rank] = [
-                self._slices.setdefault(name, len(self._slices)) for name in names
-            ]
-
-    def _code(self, attribute: str, kind: int, pattern: str) -> int:
-        number = self._numbers[attribute] * len(_TYPE_NAMES) + kind
-        return number * len(_PATTERNS) + _PATTERNS.index(pattern)
-
-    def view(self, listed: int) -> JsonObject:
-        """Return the facts of all listed cases by rank.
-
-        A mistake is one number: (attribute * number of types + type) * number of patterns +
-        pattern.
-        """
-        ranks = range(listed)
-        mistakes: list[JsonValue] = [
-            list[JsonValue](self._mistakes.get(rank, ())) for rank in ranks
-        ]
-        slices: list[JsonValue] = [list[JsonValue](self._in_slices.get(rank, ())) for rank in ranks]
-        return {
-            "types": list(_TYPE_NAMES),
-            "patterns": list(_PATTERNS),
-            "mistakes": mistakes,
-            "slices": list(self._slices),
-            "in_slices": slices if self._slices else [],
-        }
-
 
 PageEmbedder: TypeAlias = Callable[[str, Mapping[str, JsonValue] | None], JsonObject]
 """Returns the pages of a case, given by its id and metadata, for the page."""
@@ -270,12 +199,6 @@ def _explain(run: ShownRun, convention: Convention) -> JsonObject:
         cost = field_cost(fact(outcome, ours, theirs), convention.counting)
         costs[outcome.label] = [list[JsonValue](each) for each in cost_facts(cost, convention.name)]
     return {"rules": rules, "costs": costs}
-
-
-def most_mistakes_first(summary: Summary) -> list[str]:
-    """Return the attributes with mistakes, those with the most of them first."""
-    counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
-    return sorted(filter(counts.get, counts), key=lambda path: -counts[path])
 
 
 def _advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:

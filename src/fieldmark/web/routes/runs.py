@@ -19,11 +19,8 @@ from fieldmark.analyses.report import write_report
 from fieldmark.analyses.runs import RunList, annotate, remove_run
 from fieldmark.metrics.summary import Summary, summary_to_json, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.html.metric_tabs import HeatMap
 from fieldmark.report.html.metrics import histogram_view
-from fieldmark.report.html.mistake_groups import MistakeGroups
-from fieldmark.report.html.value_tables import ValueTables
-from fieldmark.report.html.view import most_mistakes_first
+from fieldmark.report.html.mistakes import HeatMap, MistakeGroups, ValueTables, most_mistakes_first
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.runs.manifest import RunEntry
 from fieldmark.runs.run_index import titles_of
