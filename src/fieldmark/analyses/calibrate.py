@@ -130,7 +130,7 @@ class LabelSheet(ShownRecord):
 
     def to_jsonl(self) -> bytes:
         """Return one JSON object per label."""
-        return b"".join(strict_json(each.to_dict()) + b"\n" for each in self.labels)
+        return b"".join(strict_json(label.to_dict()) + b"\n" for label in self.labels)
 
     def to_csv(self) -> bytes:
         """Return a table for spreadsheets; no cell can be read as a formula."""
@@ -186,19 +186,19 @@ def label(
     hidden = 0
     for case in stored.cases():
         hidden += not case.has_values
-        found = _fields(case) if evaluator is None else _judged(case, evaluator)
-        for each, uncertainty in found:
-            known[each.attribute] = None
-            if not wanted or each.attribute in wanted:
-                drawing.add(each, uncertainty)
+        drawable = _fields(case) if evaluator is None else _judged(case, evaluator)
+        for pair, uncertainty in drawable:
+            known[pair.attribute] = None
+            if not wanted or pair.attribute in wanted:
+                drawing.add(pair, uncertainty)
         if evaluator is not None:
             known.update(dict.fromkeys(result.name for result in case.evaluator_results))
     labels = drawing.labels()
     if not labels:
-        place = Location(str(stored.path))
+        location = Location(str(stored.path))
         if hidden:
-            raise DataError("the run was saved without values", place)
-        raise DataError(_nothing_found(wanted, evaluator, list(known)), place)
+            raise DataError("the run was saved without values", location)
+        raise DataError(_nothing_found(wanted, evaluator, list(known)), location)
     return LabelSheet(run=stored.path.name, labels=tuple(labels))
 
 
@@ -226,20 +226,20 @@ def _fields(case: CaseResult) -> Iterator[tuple[Label, float]]:
             continue
         if equal(expected, candidate):
             continue
-        each = compared.finite()
-        accepted = each.outcome == Outcome.MATCH.label
-        similarity = float(accepted) if each.similarity is None else each.similarity
+        field = compared.finite()
+        accepted = field.outcome == Outcome.MATCH.label
+        similarity = float(accepted) if field.similarity is None else field.similarity
         yield (
             Label(
-                expected=each.expected,
-                candidate=None if each.candidate is MISSING else each.candidate,
+                expected=field.expected,
+                candidate=None if field.candidate is MISSING else field.candidate,
                 case_id=case.id,
-                path=each.path,
-                attribute=each.attribute,
-                judge=each.comparator,
-                outcome=each.outcome,
+                path=field.path,
+                attribute=field.attribute,
+                judge=field.comparator,
+                outcome=field.outcome,
                 # A guard rejects a pair at any threshold.
-                similarity=0.0 if each.reason is Reason.GUARD_FAILED else each.similarity,
+                similarity=0.0 if field.reason is Reason.GUARD_FAILED else field.similarity,
             ),
             similarity if accepted else 1.0 - similarity,
         )
@@ -253,9 +253,9 @@ def _judged(case: CaseResult, name: str) -> Iterator[tuple[Label, float]]:
             continue
         fields = score.details.get("fields")
         if isinstance(fields, dict):
-            for path, own in fields.items():
-                if isinstance(own, dict) and "settled" not in own:
-                    yield from _judged_field(case, result, path, own)
+            for path, result_of_field in fields.items():
+                if isinstance(result_of_field, dict) and "settled" not in result_of_field:
+                    yield from _judged_field(case, result, path, result_of_field)
         elif not equal(case.case.expected, case.case.candidate):
             passed = score.verdict is Verdict.PASS
             yield (
@@ -272,9 +272,9 @@ def _judged(case: CaseResult, name: str) -> Iterator[tuple[Label, float]]:
 
 
 def _judged_field(
-    case: CaseResult, result: EvaluatorResult, path: str, own: JsonObject
+    case: CaseResult, result: EvaluatorResult, path: str, field_details: JsonObject
 ) -> Iterator[tuple[Label, float]]:
-    value = own.get("score")
+    value = field_details.get("score")
     if not isinstance(value, int | float) or case.case.candidate is MISSING:
         return
     parsed = parse_path(path)
@@ -293,16 +293,16 @@ def _judged_field(
             outcome=(Verdict.PASS if passed else Verdict.FAIL).value,
             similarity=float(value),
         ),
-        _certainty(float(value), own, passed=passed),
+        _certainty(float(value), field_details, passed=passed),
     )
 
 
 def _pass_threshold(details: JsonObject) -> float:
     """Return the lowest score that passes, as the judge describes it."""
     judge = details.get("judge")
-    given = judge.get("pass_threshold") if isinstance(judge, dict) else None
-    given = given.get("threshold") if isinstance(given, dict) else given
-    return given if isinstance(given, int | float) else 1.0
+    threshold = judge.get("pass_threshold") if isinstance(judge, dict) else None
+    threshold = threshold.get("threshold") if isinstance(threshold, dict) else threshold
+    return threshold if isinstance(threshold, int | float) else 1.0
 
 
 def _certainty(score: float, details: JsonObject, *, passed: bool) -> float:
@@ -324,16 +324,16 @@ class _Drawing:
     seed: int = field(kw_only=True)
     _strata: dict[tuple[str, str], dict[bytes, _Drawn]] = field(default_factory=dict)
 
-    def add(self, each: Label, certainty: float) -> None:
+    def add(self, label: Label, certainty: float) -> None:
         """Add a label, unless enough others of its stratum come before it."""
-        verdict = "match" if each.accepted else "mismatch"
-        stratum = self._strata.setdefault((each.attribute, verdict), {})
-        tie = self._hash(each.attribute, each.pair)
-        stratum.setdefault(tie, (0.0 if self.random else certainty, tie, each))
+        verdict = "match" if label.accepted else "mismatch"
+        stratum = self._strata.setdefault((label.attribute, verdict), {})
+        tie = self._hash(label.attribute, label.pair)
+        stratum.setdefault(tie, (0.0 if self.random else certainty, tie, label))
         if len(stratum) >= 2 * self.number:
-            kept = sorted(stratum.values(), key=lambda drawn: drawn[:2])[: self.number]
+            first = sorted(stratum.values(), key=lambda drawn: drawn[:2])[: self.number]
             stratum.clear()
-            stratum.update((drawn[1], drawn) for drawn in kept)
+            stratum.update((drawn[1], drawn) for drawn in first)
 
     def labels(self) -> list[Label]:
         """Return the labels: the first of each stratum, the second of each, and so on."""
@@ -341,7 +341,12 @@ class _Drawing:
             sorted(stratum.values(), key=lambda drawn: drawn[:2])
             for _, stratum in sorted(self._strata.items(), key=lambda item: self._hash(*item[0]))
         ]
-        drawn = (each for row in zip_longest(*columns) for each in row if each is not None)
+        drawn = (
+            drawn_label
+            for row in zip_longest(*columns)
+            for drawn_label in row
+            if drawn_label is not None
+        )
         return [label for _, (*_, label) in zip(range(self.number), drawn, strict=False)]
 
     def _hash(self, *parts: str) -> bytes:
@@ -440,7 +445,7 @@ class Calibration(ShownRecord):
     @property
     def has_both_verdicts(self) -> bool:
         """Whether some labels are matches and others are not."""
-        return len({each.right for each in self.judged}) > 1
+        return len({pair.right for pair in self.judged}) > 1
 
     @property
     def passed(self) -> bool:
@@ -471,7 +476,7 @@ class Calibration(ShownRecord):
             return
         share, base = self.current.share or 0.0, self.base_rate or 0.0
         if share <= base:
-            matches = sum(each.right for each in self.judged)
+            matches = sum(pair.right for pair in self.judged)
             word = "match" if 2 * matches >= len(self.judged) else "no match"
             yield (
                 "at the current threshold, the judge is no better than the base rate: it agrees "
@@ -481,13 +486,13 @@ class Calibration(ShownRecord):
             yield "matches are not more similar than other pairs (AUC up to 0.5)"
         if self.target is not None and self.chosen is None:
             yield f"no threshold reaches {self.target}"
-        found = self.cross_validation
-        if found is None:
+        validation = self.cross_validation
+        if validation is None:
             yield "too few labels to measure a threshold on labels that it was not chosen on"
-        elif self.target is None and (found.held_out.share or 0.0) <= base:
+        elif self.target is None and (validation.held_out.share or 0.0) <= base:
             yield "on labels that were held out, no threshold is better than the base rate"
         elif self.target is not None and self.chosen is not None:
-            reached = getattr(found.held_out.rates, self.target.metric)
+            reached = getattr(validation.held_out.rates, self.target.metric)
             if reached is None or reached < self.target.value:
                 shown = "undefined" if reached is None else f"{reached:.3f}"
                 name = self.target.metric
@@ -660,7 +665,7 @@ def calibrate(
     read = list(_labels(labels, judge))
     if path is not None:
         read = _of_path(read, path, where, required=rules is None)
-    usable = [each for each in read if each.verdict is not None]
+    usable = [label for label in read if label.verdict is not None]
     if not usable:
         message = "no label has a verdict" if read else "no labels found"
         hint = "enter true or false in the column verdict" if read else ""
@@ -674,7 +679,7 @@ def calibrate(
     else:
         judged = _compared(safe_comparator(judge), usable)
     limit = _current_threshold(judge, usable) if threshold is None else threshold
-    failed = [each for each in judged if each.similarity is None]
+    failed = [pair for pair in judged if pair.similarity is None]
     configured = judge.evaluator if isinstance(judge, ConfiguredEvaluator) else judge
     identity = {} if configured is None else judge_identity(configured)
     result = Calibration(
@@ -683,9 +688,9 @@ def calibrate(
         has_threshold=any(hasattr(configured, name) for name in THRESHOLDS),
         threshold=limit,
         judged=tuple(
-            JudgedPair(each.similarity, bool(each.label.verdict))
-            for each in judged
-            if each.similarity is not None
+            JudgedPair(pair.similarity, bool(pair.label.verdict))
+            for pair in judged
+            if pair.similarity is not None
         ),
         examples=tuple(_examples(judged, limit)),
         errors=len(failed),
@@ -695,7 +700,7 @@ def calibrate(
         unlabeled=len(read) - len(usable),
         labels_sha256=_labels_sha256(usable),
         contradictions=_contradictions(usable),
-        recorded_judges=tuple(sorted({each.judge for each in usable if each.judge}))
+        recorded_judges=tuple(sorted({label.judge for label in usable if label.judge}))
         if judge is None
         else (),
         spent=providers.spent(),
@@ -762,12 +767,12 @@ def _evaluator(
 ) -> ConfiguredEvaluator:
 
     spec = load_eval(evaluation, code=Code.ALLOW if allow_code else Code.REFUSE)
-    known = [each.name for each in spec.members]
+    known = [member.name for member in spec.members]
     if name is None and len(known) == 1:
         name = known[0]
-    for each in spec.members:
-        if each.name == name:
-            return each
+    for member in spec.members:
+        if member.name == name:
+            return member
     listed = f"must be one of: {', '.join(known)}"
     if name is None:
         raise ConfigError.of("evaluator is required", spec.location, listed)
@@ -788,14 +793,14 @@ def _current_threshold(
     """Return the threshold of the judge, or one that separates what the run accepted."""
     configured = judge.evaluator if isinstance(judge, ConfiguredEvaluator) else judge
     for name in THRESHOLDS:
-        own = getattr(configured, name, None)
-        if isinstance(own, int | float):
-            return float(own)
+        setting = getattr(configured, name, None)
+        if isinstance(setting, int | float):
+            return float(setting)
     if judge is None:
         by_outcome: dict[bool, list[float]] = {True: [], False: []}
-        for each in labels:
-            if each.accepted is not None and each.similarity is not None:
-                by_outcome[each.accepted].append(each.similarity)
+        for label in labels:
+            if label.accepted is not None and label.similarity is not None:
+                by_outcome[label.accepted].append(label.similarity)
         accepted, rejected = by_outcome[True], by_outcome[False]
         if accepted and rejected and max(rejected) < min(accepted):
             return threshold_between(max(rejected), min(accepted))
@@ -810,17 +815,17 @@ def _labels(source: InputLike, judge: Comparator | ConfiguredEvaluator | None) -
     opened = open_source(source, JsonDialect(), side="labels")
     with closing(opened):
         for block in opened.blocks():
-            for row, place in zip(block.rows, block.places, strict=True):
+            for row, position in zip(block.rows, block.places, strict=True):
                 try:
-                    own = None if isinstance(row, UnreadableRow) else row
-                    yield label_from_json(own, needs_expected=with_expected)
+                    cells = None if isinstance(row, UnreadableRow) else row
+                    yield label_from_json(cells, needs_expected=with_expected)
                 except ValueError as error:
-                    raise DataError(str(error), opened.location(place)) from None
+                    raise DataError(str(error), opened.location(position)) from None
 
 
 def _of_path(labels: list[Label], path: str, where: str, *, required: bool) -> list[Label]:
     """Return the labels of a field; those without an attribute belong to any field."""
-    attributes = dict.fromkeys(each.attribute for each in labels if each.attribute)
+    attributes = dict.fromkeys(label.attribute for label in labels if label.attribute)
     if not attributes:
         if required:
             hint = "name the rules with a comparator for the path"
@@ -830,25 +835,25 @@ def _of_path(labels: list[Label], path: str, where: str, *, required: bool) -> l
         wanted = {path, configured_attribute(parse_path(path))}
     except PathError:
         wanted = {path}
-    found = [each for each in labels if not each.attribute or each.attribute in wanted]
-    if not found:
+    selected = [each for each in labels if not each.attribute or each.attribute in wanted]
+    if not selected:
         listed = ", ".join(list(attributes)[:5])
         raise DataError(f"no label of {path}; the labels are of: {listed}", Location(where))
-    return found
+    return selected
 
 
 def _labels_sha256(labels: Sequence[Label]) -> str:
     """Return a hash of the labels that does not depend on their order."""
-    rows: list[JsonValue] = [[each.pair, each.path, each.verdict] for each in labels]
+    rows: list[JsonValue] = [[label.pair, label.path, label.verdict] for label in labels]
     return canonical_sha256(sorted(rows, key=str))
 
 
 def _contradictions(labels: Sequence[Label]) -> int:
     """Return the number of pairs that have both verdicts."""
     verdicts: dict[tuple[str, str], set[bool | None]] = {}
-    for each in labels:
-        verdicts.setdefault((each.pair, each.path), set()).add(each.verdict)
-    return sum(len(given) > 1 for given in verdicts.values())
+    for label in labels:
+        verdicts.setdefault((label.pair, label.path), set()).add(label.verdict)
+    return sum(len(decisions) > 1 for decisions in verdicts.values())
 
 
 # --- similarities ---------------------------------------------------------------------------------
@@ -857,20 +862,20 @@ def _contradictions(labels: Sequence[Label]) -> int:
 def _recorded(labels: Sequence[Label]) -> list[_JudgedLabel]:
     """Return the recorded similarities; a pair that has none was decided without one."""
     judged: list[_JudgedLabel] = []
-    for each in labels:
-        similarity = each.similarity
-        if similarity is None and each.accepted is not None:
-            similarity = float(each.accepted)
+    for label in labels:
+        similarity = label.similarity
+        if similarity is None and label.accepted is not None:
+            similarity = float(label.accepted)
         if similarity is None:
             hint = "add a similarity to every label, or name a comparator"
             raise ConfigError.of("a label has no similarity from 0 to 1", hint=hint)
-        judged.append(_JudgedLabel(each, similarity))
+        judged.append(_JudgedLabel(label, similarity))
     return judged
 
 
 def _compared(comparator: Comparator, labels: Sequence[Label]) -> list[_JudgedLabel]:
     """Compare all labels; a comparator that calls a provider gets its pairs in one batch."""
-    pairs = [(cast("JsonValue", each.expected), each.candidate) for each in labels]
+    pairs = [(cast("JsonValue", label.expected), label.candidate) for label in labels]
     if not hasattr(comparator, "settle"):
         return [
             _of_comparison(label, comparator.compare(*pair))
@@ -879,12 +884,16 @@ def _compared(comparator: Comparator, labels: Sequence[Label]) -> list[_JudgedLa
     batched = cast("BatchComparator", comparator)
     settled = [batched.settle(*pair) for pair in pairs]
     open_pairs: list[TextPair] = list(
-        dict.fromkeys(each for each in settled if not isinstance(each, Comparison))
+        dict.fromkeys(
+            comparison for comparison in settled if not isinstance(comparison, Comparison)
+        )
     )
     comparisons = dict(zip(open_pairs, batched.ask(open_pairs), strict=True)) if open_pairs else {}
     return [
-        _of_comparison(label, each if isinstance(each, Comparison) else comparisons[each])
-        for label, each in zip(labels, settled, strict=True)
+        _of_comparison(
+            label, comparison if isinstance(comparison, Comparison) else comparisons[comparison]
+        )
+        for label, comparison in zip(labels, settled, strict=True)
     ]
 
 

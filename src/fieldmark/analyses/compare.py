@@ -63,11 +63,11 @@ def read_cases(expected: object, candidates: Mapping[str, object]) -> list[Case]
     with _located("expected"):
         truth = read_expected(ensure_json(expected, Role.TRUTH), JsonDialect(role=Role.TRUTH))
     cases: list[Case] = []
-    for name, given in candidates.items():
+    for name, document in candidates.items():
         with _located(name):
-            candidate = ensure_json(given)
+            candidate = ensure_json(document)
         case = Case("1", truth, candidate)
-        if isinstance(given, str) and isinstance(candidate, str):
+        if isinstance(document, str) and isinstance(candidate, str):
             dialect = JsonDialect(role=Role.CANDIDATE)
             try:
                 value, parsed_from = read_candidate(truth, candidate, dialect)
@@ -159,7 +159,7 @@ def compare_many(
     settings = resolve_settings(**options)
     check_ready(settings)
     documents = ensure_documents(candidates, "candidates", "a list of documents")
-    named = {f"candidates[{place}]": each for place, each in enumerate(documents)}
+    named = {f"candidates[{index}]": document for index, document in enumerate(documents)}
     cases = read_cases(expected, named)
     results = tuple(compare_case(settings, case) for case in cases)
     # In a comparison of two candidates, neither is the ground truth, and both were judged.
@@ -167,8 +167,8 @@ def compare_many(
     if settings.rules.scope is Scope.TRUTH:
         settings = replace(settings, rules=replace(settings.rules, scope=Scope.UNION))
     pairs = [
-        _agreement_outcomes(compare_case(settings, other._replace(expected=_document(one))))
-        for one, other in combinations(cases, 2)
+        _agreement_outcomes(compare_case(settings, second._replace(expected=_document(first))))
+        for first, second in combinations(cases, 2)
     ]
     return ManyResult(
         results,

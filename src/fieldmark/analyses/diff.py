@@ -229,7 +229,7 @@ class DiffResult(ShownRecord):
 
     def note(self, metric: str) -> str:
         """Return in which run a metric is vacuous, or an empty string."""
-        flagged = ["vacuous" in each.flags.get(metric, ()) for each in self.summaries]
+        flagged = ["vacuous" in summary.flags.get(metric, ()) for summary in self.summaries]
         if not any(flagged):
             return ""
         return "vacuous" if all(flagged) else f"vacuous {'before' if flagged[0] else 'after'}"
@@ -280,12 +280,14 @@ class DiffResult(ShownRecord):
         pairs = self.pairs
         if within is not None:
             pairs = self.sliced.get(within, PairedCases())
-        found = [(way, each) for way in pairs.changes for each in pairs.changed(way, attribute)]
+        changes = [
+            (way, change) for way in pairs.changes for change in pairs.changed(way, attribute)
+        ]
         if attribute is not None:
             ways = Direction.WORSE, Direction.IMPROVED
-            found = [(ways[each.attributes[attribute] > 0], each) for _, each in found]
-            found.sort(key=lambda pair: pair[0] is Direction.IMPROVED)
-        return [(way, each) for way, each in found if direction in {None, way}]
+            changes = [(ways[change.attributes[attribute] > 0], change) for _, change in changes]
+            changes.sort(key=lambda pair: pair[0] is Direction.IMPROVED)
+        return [(way, change) for way, change in changes if direction in {None, way}]
 
     @property
     def case_counts(self) -> Mapping[str, int | None]:
@@ -348,7 +350,7 @@ class DiffResult(ShownRecord):
         """Return everything as JSON, or without `changes` everything but the changed cases."""
         listed = self.listed_changes if changes else {}
         cases: JsonObject = {
-            name: [change.to_dict() for change in found] for name, found in listed.items()
+            name: [change.to_dict() for change in changes] for name, changes in listed.items()
         }
         fixed, regressed = self.pairs.passes()
         verdicts = _most_frequent(self.pairs.verdicts)
@@ -356,19 +358,19 @@ class DiffResult(ShownRecord):
             "format": 1,
             **self.overview(),
             "metrics": {
-                name: {**self.to_json(each), "note": self.note(name)}
-                for name, each in self.metrics.headline.items()
+                name: {**self.to_json(change), "note": self.note(name)}
+                for name, change in self.metrics.headline.items()
             },
-            "attributes": {name: self.to_json(each) for name, each in self.attributes.items()},
-            "evaluators": {name: self.to_json(each) for name, each in self.evaluators.items()},
-            "slices": {name: self.to_json(each) for name, each in self.slices.items()},
+            "attributes": {name: self.to_json(change) for name, change in self.attributes.items()},
+            "evaluators": {name: self.to_json(change) for name, change in self.evaluators.items()},
+            "slices": {name: self.to_json(change) for name, change in self.slices.items()},
             "errors_by_type": {
                 name: {"before": before, "after": after}
                 for name, (before, after) in self.mistakes.items()
             },
             "repeated_errors": {
-                "new": [repeated_error_to_json(each) for each in self.new_errors],
-                "fixed": [repeated_error_to_json(each) for each in self.fixed_errors],
+                "new": [repeated_error_to_json(error) for error in self.new_errors],
+                "fixed": [repeated_error_to_json(error) for error in self.fixed_errors],
             },
             "shifts": [{"before": a, "after": b, "fields": n} for a, b, n in self.shifts],
             "verdicts": {
@@ -423,7 +425,7 @@ class DiffResult(ShownRecord):
         }
         titles = {name: _title(self, name) for name in self.metrics.headline} | names
         return {
-            kind: {name: _row(self, kind, name, titles, each) for name, each in group.items()}
+            kind: {name: _row(self, kind, name, titles, change) for name, change in group.items()}
             for kind, group in groups.items()
         }
 
@@ -535,13 +537,13 @@ def diff(
     <DiffVerdict.SAME: 'no difference'>
     """
     old, new = stored_run(before), stored_run(after)
-    found = list(obstacles(old, new, rescore=rescore))
-    if found and not force:
-        raise ConfigError([Problem(text, hint=_HINTS[what]) for what, text in found])
+    differences = list(obstacles(old, new, rescore=rescore))
+    if differences and not force:
+        raise ConfigError([Problem(text, hint=_HINTS[what]) for what, text in differences])
     first = RecountedRun(old)
     convention, weights = (first.convention, attribute_weights(old)) if rescore else (None, None)
     second = RecountedRun(new, convention, weights, first.table)
-    different = tuple(what for what, _ in found if what in _NOT_COMPARABLE)
+    different = tuple(what for what, _ in differences if what in _NOT_COMPARABLE)
     evaluators = list(dict.fromkeys([*evaluator_names(old), *evaluator_names(new)]))
     pairs = PairedCases(comparable=not different, evaluators=evaluators)
     sliced = _SlicedPairs(_slice_keys(old, new, by), pairs, first, second)
@@ -582,7 +584,7 @@ def diff(
     notes = [f"the target changed: {change}" for change in target_changes(old, new)]
     if rescore:
         notes.append(f"{titles[1]} rescored with the convention of {titles[0]}")
-    notes += [f"compared anyway: {text}" for _, text in found]
+    notes += [f"compared anyway: {text}" for _, text in differences]
     notes += reading_notes(old, new)
     if is_older(new, old):
         notes.append(f"{titles[0]} is newer than {titles[1]}")
@@ -642,9 +644,9 @@ def _slice_keys(
     before: StoredRun, after: StoredRun, by: Iterable[str] | None
 ) -> tuple[SliceKey, ...]:
     """Return what cases are grouped by: the given keys, or those that both runs have."""
-    own, other = (() if run.summary is None else run.summary.by for run in (before, after))
+    old, new = (() if run.summary is None else run.summary.by for run in (before, after))
     try:
-        return parse_slice_keys([key for key in own if key in other] if by is None else strings(by))
+        return parse_slice_keys([key for key in old if key in new] if by is None else strings(by))
     except OptionError as error:
         raise ConfigError.of(f"by: {error.message}") from error
 
@@ -679,9 +681,10 @@ class _SlicedPairs:
                     before.id, case_in_run(before, first), case_in_run(after, second)
                 )
                 for totals, case in zip(self._totals, (before, after), strict=True):
-                    own = totals.totals(name)
-                    own.add([case])
-                    own.tally.settle()  # so that memory does not grow with the number of slices
+                    slice_totals = totals.totals(name)
+                    slice_totals.add([case])
+                    # So that memory does not grow with the number of slices.
+                    slice_totals.tally.settle()
 
     def summaries(self, summaries: tuple[Summary, Summary]) -> tuple[Summary, Summary]:
         """Return the summaries of both runs with those of their slices."""
@@ -721,8 +724,8 @@ def _gather(
             gathered.failed += 1
         else:
             gathered.only[old is None] += 1
-    for each in (pairs, *sliced.pairs.values()):
-        each.settle()
+    for paired in (pairs, *sliced.pairs.values()):
+        paired.settle()
     return gathered
 
 
@@ -730,7 +733,7 @@ def case_in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
     """Return what the comparison of runs needs of a case."""
     if not case.evaluator_results:
         return CaseInRun(case.outcomes, case.stats, run.table)
-    scores = {each.name: each.score.score for each in case.evaluator_results}
+    scores = {result.name: result.score.score for result in case.evaluator_results}
     known = {name: score for name, score in scores.items() if score is not None}
     return CaseInRun(case.outcomes, case.stats, run.table, known)
 
@@ -754,25 +757,25 @@ def _field_values(change: CaseChange, before: CaseResult, after: CaseResult) -> 
     """Return the values of the changed fields of a case; none if a run was saved without them."""
     if not (before.has_values and after.has_values):
         return []
-    wanted = {each.path for each in change.fields}
+    wanted = {field.path for field in change.fields}
     # An extra field may have the path of an expected one, but not the same outcome.
     old, new = (
-        {(each.path, each.outcome): each for each in case.iter_fields() if each.path in wanted}
+        {(field.path, field.outcome): field for field in case.iter_fields() if field.path in wanted}
         for case in (before, after)
     )
-    found = []
+    values = []
     for path, *outcomes in change.fields:
-        one, other = old.get((path, outcomes[0])), new.get((path, outcomes[1]))
-        sides = [each for each in (one, other) if each is not None]
-        expected = [each.expected for each in sides if each.expected is not MISSING]
-        found.append(
+        old_field, new_field = old.get((path, outcomes[0])), new.get((path, outcomes[1]))
+        sides = [field for field in (old_field, new_field) if field is not None]
+        expected = [field.expected for field in sides if field.expected is not MISSING]
+        values.append(
             FieldValues(
                 expected[0] if expected else MISSING,
-                MISSING if one is None else one.candidate,
-                MISSING if other is None else other.candidate,
+                MISSING if old_field is None else old_field.candidate,
+                MISSING if new_field is None else new_field.candidate,
             )
         )
-    return found
+    return values
 
 
 def _most_frequent(changes: Counter[tuple[str, str]]) -> list[tuple[str, str, int]]:
@@ -783,7 +786,7 @@ def _most_frequent(changes: Counter[tuple[str, str]]) -> list[tuple[str, str, in
 
 # --- comparability --------------------------------------------------------------------------------
 
-_COUNTING: Final = frozenset(each.name for each in fields(CountingOptions))
+_COUNTING: Final = frozenset(option.name for option in fields(CountingOptions))
 
 
 def obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterator[tuple[str, str]]:
@@ -831,7 +834,7 @@ def _options(old: AppliedConvention, new: AppliedConvention, *, rules: bool) -> 
     """Yield the options that differ: those of the rules, or those of counting."""
     for name in {**old.options, **new.options}:
         if (name not in _COUNTING) is rules and old.options.get(name) != new.options.get(name):
-            sides = (_option_text(each.options.get(name)) for each in (old, new))
+            sides = (_option_text(convention.options.get(name)) for convention in (old, new))
             yield f"{name} {' vs. '.join(sides)}"
 
 
@@ -841,9 +844,11 @@ def _weights(before: StoredRun, after: StoredRun) -> Iterator[str]:
         for run in (before, after)
     )
     for path in (path for path in old if path in new):
-        for label, one, other in zip(("weight", "required"), old[path], new[path], strict=True):
-            if one != other:
-                yield f"{label} of {path} {_option_text(one)} vs. {_option_text(other)}"
+        for label, old_value, new_value in zip(
+            ("weight", "required"), old[path], new[path], strict=True
+        ):
+            if old_value != new_value:
+                yield f"{label} of {path} {_option_text(old_value)} vs. {_option_text(new_value)}"
 
 
 def _option_text(value: JsonValue) -> str:
@@ -869,7 +874,7 @@ def target_changes(before: StoredRun, after: StoredRun) -> Iterator[str]:
         yield change
     served = [_served_models(before), _served_models(after)]
     for name in served[0]:
-        models = [", ".join(each.get(name, ())) for each in served]
+        models = [", ".join(models_by_name.get(name, ())) for models_by_name in served]
         if all(models) and models[0] != models[1]:
             yield f"{name} is served by {models[0]} → {models[1]}"
 
@@ -878,13 +883,19 @@ def _served_models(run: StoredRun) -> dict[str, list[str]]:
     """Return the models that produced predictions, by the name under which they were requested."""
     target = run.manifest.target
     asked = {} if run.summary is None else run.summary.usage.get("asked")
-    found: dict[str, list[str]] = {}
-    for each in asked if isinstance(asked, list) else []:
-        if target is None or not isinstance(each, dict) or each.get("name") != target.get("type"):
+    models_by_name: dict[str, list[str]] = {}
+    for requested in asked if isinstance(asked, list) else []:
+        if (
+            target is None
+            or not isinstance(requested, dict)
+            or requested.get("name") != target.get("type")
+        ):
             continue
-        models = each.get("models")
-        found[str(each.get("model"))] = sorted(map(str, models if isinstance(models, list) else []))
-    return found
+        models = requested.get("models")
+        models_by_name[str(requested.get("model"))] = sorted(
+            map(str, models if isinstance(models, list) else [])
+        )
+    return models_by_name
 
 
 def reading_notes(before: StoredRun, after: StoredRun) -> Iterator[str]:
@@ -1011,9 +1022,9 @@ def _case_line(change: CaseChange, values: Sequence[FieldValues] = ()) -> str:
         f"{path}: {outcome_text(before)} → {outcome_text(after)}"
         for path, before, after in change.fields[:_MAX_FIELDS]
     ]
-    for place, sides in enumerate(values[:_MAX_FIELDS]):
+    for index, sides in enumerate(values[:_MAX_FIELDS]):
         expected, before, after = map(_value_text, sides)
-        fields[place] += f" (expected {expected}: {before} → {after})"
+        fields[index] += f" (expected {expected}: {before} → {after})"
     if len(change.fields) > _MAX_FIELDS:
         fields.append(f"… and {plural(len(change.fields) - _MAX_FIELDS, 'more field')}")
     scores = f"{number(change.before)} → {number(change.after)}"
@@ -1068,29 +1079,33 @@ def _changed_attributes(diff: DiffResult) -> Iterator[_Part]:
         )
         for word in _DIRECTIONS
     }
-    groups = {word: found for word, found in groups.items() if found}
+    groups = {word: changes for word, changes in groups.items() if changes}
     agrees = next(iter(groups), None) is diff.word
     if groups:
         yield _Part(" overall: " if agrees else " overall, but ")
-    for place, (word, found) in enumerate(groups.items()):
-        if place and agrees:
+    for index, (word, changes) in enumerate(groups.items()):
+        if index and agrees:
             yield _Part(", but ")
-        elif place:
-            yield _Part(" and " if all(len(each) == 1 for each in groups.values()) else ", and ")
-        yield from _changed_group(word, found)
+        elif index:
+            yield _Part(
+                " and " if all(len(changes) == 1 for changes in groups.values()) else ", and "
+            )
+        yield from _changed_group(word, changes)
 
 
-def _changed_group(word: DiffVerdict, found: list[tuple[str, MetricDifference]]) -> Iterator[_Part]:
-    for place, (name, each) in enumerate(found[:_MAX_NAMED]):
-        if place:
-            yield _Part(" and " if place + 1 == len(found) else ", ")
+def _changed_group(
+    word: DiffVerdict, changes: list[tuple[str, MetricDifference]]
+) -> Iterator[_Part]:
+    for index, (name, change) in enumerate(changes[:_MAX_NAMED]):
+        if index:
+            yield _Part(" and " if index + 1 == len(changes) else ", ")
         yield _Part(name, name, _DIRECTIONS[word].value)
-        if len(found) == 1:
+        if len(changes) == 1:
             yield _Part(f" is {word.value}")
-        yield _Part(f" ({number(each.before)} → {number(each.after)})")
-    if len(found) > _MAX_NAMED:
-        yield _Part(f" and {len(found) - _MAX_NAMED} more")
-    if len(found) > 1:
+        yield _Part(f" ({number(change.before)} → {number(change.after)})")
+    if len(changes) > _MAX_NAMED:
+        yield _Part(f" and {len(changes) - _MAX_NAMED} more")
+    if len(changes) > 1:
         yield _Part(f" are {word.value}")
 
 
@@ -1103,7 +1118,7 @@ def _repeated_lines(diff: DiffResult) -> list[str]:
 
 
 def _repeated(title: str, errors: tuple[RepeatedError, ...]) -> Iterator[str]:
-    yield from (f"{title}: {repeated_error_text(each)}" for each in errors[:_MAX_REPEATED])
+    yield from (f"{title}: {repeated_error_text(error)}" for error in errors[:_MAX_REPEATED])
     if len(errors) > _MAX_REPEATED:
         yield f"{title}: {plural(len(errors) - _MAX_REPEATED, 'more repeated error')}"
 

@@ -117,16 +117,16 @@ def plugins(kinds: Iterable[str] = (), *, built_in: bool = True) -> PluginList:
             raise OptionError("kinds", with_hint(message, did_you_mean(kind, Plugin)))
     return PluginList(
         RegisteredPlugin(
-            kind=each.kind.value,
-            name=each.name,
-            summary="" if isinstance(found, str) else _summary(found),
-            package=each.package,
-            version=each.version,
-            target=each.target,
-            error=found if isinstance(found, str) else "",
+            kind=plugin.kind.value,
+            name=plugin.name,
+            summary="" if isinstance(registration, str) else _summary(registration),
+            package=plugin.package,
+            version=plugin.version,
+            target=plugin.target,
+            error=registration if isinstance(registration, str) else "",
         )
-        for each, found in registry.registrations()
-        if (not wanted or each.kind in wanted) and (built_in or each.package != "fieldmark")
+        for plugin, registration in registry.registrations()
+        if (not wanted or plugin.kind in wanted) and (built_in or plugin.package != "fieldmark")
     )
 
 
@@ -249,7 +249,7 @@ def _versions() -> Iterator[Check]:
         found="compiled" if COMPILED else "pure Python: same results, slower",
         fix="" if COMPILED else "unset FIELDMARK_PURE, or install a C compiler and reinstall",
     )
-    requirements = [each for each in _requirements() if not each[1]]
+    requirements = [requirement for requirement in _requirements() if not requirement[1]]
     missing = [name for name, _ in requirements if _version(name) is None]
     yield Check(
         name="dependencies",
@@ -302,12 +302,12 @@ def _extras() -> Iterator[Check]:
 
 
 def _plugins() -> Check:
-    found = plugins(built_in=False)
-    failed = [each for each in found if each.error]
+    installed = plugins(built_in=False)
+    failed = [plugin for plugin in installed if plugin.error]
     return Check(
         name="plug-ins",
         status=CheckStatus.WARNING if failed else CheckStatus.OK,
-        found="; ".join(each.error for each in failed) or plural(len(found), "plug-in"),
+        found="; ".join(plugin.error for plugin in failed) or plural(len(installed), "plug-in"),
         fix="fieldmark plugins --installed" if failed else "",
     )
 
@@ -340,11 +340,15 @@ def _directory(directory: Path) -> Check:
 def _program_limits() -> Check:
     """Report which limits of judges and targets that are programs this system cannot enforce."""
     missing = unavailable_limits()
-    found = "limits on time and output" + (f", but not on {', '.join(missing)}" if missing else "")
+    description = "limits on time and output" + (
+        f", but not on {', '.join(missing)}" if missing else ""
+    )
     return Check(
         name="program limits",
         status=CheckStatus.WARNING if missing else CheckStatus.OK,
-        found=found if missing else f"{found}, memory, CPU time, file size and open files",
+        found=description
+        if missing
+        else f"{description}, memory, CPU time, file size and open files",
         fix="run judges and targets that you do not trust in a container" if missing else "",
     )
 
@@ -371,7 +375,7 @@ def _eval_file(file: Path | str) -> Check:
         for spec in specs:
             check_ready_eval(spec)
     except FieldmarkError as error:
-        found = "; ".join(str(error).splitlines())
-        return Check(name=name, status=CheckStatus.ERROR, found=found, fix="see the message")
+        description = "; ".join(str(error).splitlines())
+        return Check(name=name, status=CheckStatus.ERROR, found=description, fix="see the message")
     ready = ", ".join(spec.name for spec in specs)
     return Check(name=name, status=CheckStatus.OK, found=f"{ready}: ready")

@@ -87,9 +87,9 @@ def evaluate(
     1.0
     """
     spec = _spec(source, Code.ALLOW if options.get("allow_code") else Code.REFUSE)
-    given: EvalOptions = {**spec.options, **options}
+    eval_options: EvalOptions = {**spec.options, **options}
     return evaluate_with(
-        complete_options(file=spec.location.file, **given),
+        complete_options(file=spec.location.file, **eval_options),
         spec,
         preflight=preflight,
         observers=observers,
@@ -171,8 +171,11 @@ def _prepare(
     providers = ProviderSet(*models, target=spec.target)
     if preflight:
         check_ready(spec, providers.unready())
-    own = own_evaluators(spec)
-    evaluators = [*spec.evaluators, *(each for single in own.values() for each in single)]
+    case_evaluators = own_evaluators(spec)
+    evaluators = [
+        *spec.evaluators,
+        *(evaluator for single in case_evaluators.values() for evaluator in single),
+    ]
     slow = spec.target is not None or has_judges(evaluators) or spec.safety is not None
     size = _SLOW_SEGMENT if slow else _SEGMENT
     saved, manifest = options["out"] is not None or options["resume"], None
@@ -211,7 +214,7 @@ def _prepare(
         resampling=resampling(options),
         manifest=manifest if saved else None,
         evaluators=spec.evaluators,
-        own_evaluators=own,
+        own_evaluators=case_evaluators,
         concurrency=options["concurrency"],
         target=spec.target,
         selection=selection,

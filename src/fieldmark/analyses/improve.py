@@ -142,19 +142,19 @@ class ImproveResult(ShownRecord):
             "format": 1,
             "run": self.run,
             "metrics": dict(self.summary.headline),
-            "attributes": [each.to_dict() for each in self.attributes],
+            "attributes": [attribute.to_dict() for attribute in self.attributes],
             "clusters": [
                 {
-                    "pattern": each.pattern.name,
-                    "title": each.pattern.title,
-                    "hint": each.pattern.hint,
-                    "mistakes": each.number,
-                    "attributes": dict(each.attributes.most_common()),
-                    "examples": [_example_to_json(example) for example in each.examples],
+                    "pattern": cluster.pattern.name,
+                    "title": cluster.pattern.title,
+                    "hint": cluster.pattern.hint,
+                    "mistakes": cluster.number,
+                    "attributes": dict(cluster.attributes.most_common()),
+                    "examples": [_example_to_json(example) for example in cluster.examples],
                 }
-                for each in self.clusters
+                for cluster in self.clusters
             ],
-            "repeated": [repeated_error_to_json(each) for each in self.repeated],
+            "repeated": [repeated_error_to_json(error) for error in self.repeated],
             "notes": list(self.notes),
         }
 
@@ -301,8 +301,8 @@ class _Gains:
         base = self._counter.stats(block, unreadable=unreadable).score
         fixed = {path: self._fixed(block, path) for path in wrong}
         scores = {
-            path: self._counter.stats(each, unreadable=unreadable).score
-            for path, each in fixed.items()
+            path: self._counter.stats(cases, unreadable=unreadable).score
+            for path, cases in fixed.items()
         }
         return _KnownGains(block, base, scores)
 
@@ -314,10 +314,14 @@ class _Gains:
         """Return a case with one attribute corrected and without its comparison results."""
         mine = [self._table.path(cell >> CELL_BITS) == path for cell in block.cells]
         cells = [
-            cell & ~FACT_MASK | _FIXED[cell & FACT_MASK] if own else cell
-            for cell, own in zip(block.cells, mine, strict=True)
+            cell & ~FACT_MASK | _FIXED[cell & FACT_MASK] if is_mistake else cell
+            for cell, is_mistake in zip(block.cells, mine, strict=True)
         ]
-        comparisons = {place: each for place, each in block.comparisons.items() if not mine[place]}
+        comparisons = {
+            position: comparison
+            for position, comparison in block.comparisons.items()
+            if not mine[position]
+        }
         return Outcomes(cells, comparisons, block.items, fallback=block.fallback)
 
 
@@ -325,7 +329,7 @@ def _ranked(
     summary: Summary, counting: CountingOptions, gains: _Gains, clusters: MistakeClusters
 ) -> list[AttributeGain]:
     """Return the attributes with mistakes, the largest gain first."""
-    counts = {path: _counts(each) for path, each in summary.attributes.items()}
+    counts = {path: _counts(metrics) for path, metrics in summary.attributes.items()}
     rows: list[AttributeGain] = []
     for path, metrics in summary.attributes.items():
         errors = metrics.errors_by_type
@@ -399,10 +403,12 @@ def _pattern_blocks(step: ImproveResult) -> Iterator[Block]:
         mistakes = plural(cluster.number, "mistake")
         shown = f"{', '.join(names[:_MAX_NAMES])}{more}"
         yield Heading(f"{cluster.pattern.title}: {mistakes} ({shown})")
-        yield Items(lines=[Line(_example_text(each), Tone.QUIET) for each in cluster.examples])
+        yield Items(
+            lines=[Line(_example_text(example), Tone.QUIET) for example in cluster.examples]
+        )
         yield Line(f"→ {cluster.pattern.hint}")
-    if (rest := len(step.clusters) - _MAX_CLUSTERS) > 0:
-        yield Line(f"… and {plural(rest, 'more pattern')}; --format json lists all", Tone.QUIET)
+    if (left_out := len(step.clusters) - _MAX_CLUSTERS) > 0:
+        yield Line(f"… and {plural(left_out, 'more pattern')}; --format json lists all", Tone.QUIET)
 
 
 def _example_text(example: MistakeExample) -> str:
@@ -450,20 +456,20 @@ class FindSlicesResult(ShownRecord):
             "tested": self.tested,
             "slices": [
                 {
-                    "slice": [{"key": key, "value": value} for key, value in each.conditions],
-                    "name": _conditions(each.conditions),
-                    "text": _weak_slice_text(each),
-                    "cases": each.cases,
-                    "f1": each.f1,
-                    "others_f1": each.others,
-                    "p": each.p,
-                    "p_adjusted": each.adjusted,
-                    "attributes": [dict(weak._asdict()) for weak in each.attributes],
+                    "slice": [{"key": key, "value": value} for key, value in weak.conditions],
+                    "name": _conditions(weak.conditions),
+                    "text": _weak_slice_text(weak),
+                    "cases": weak.cases,
+                    "f1": weak.f1,
+                    "others_f1": weak.others,
+                    "p": weak.p,
+                    "p_adjusted": weak.adjusted,
+                    "attributes": [dict(weak._asdict()) for weak in weak.attributes],
                     "overlap": None
-                    if each.overlap is None
-                    else {"text": slice_text(*each.overlap[0]), "cases": each.overlap[1]},
+                    if weak.overlap is None
+                    else {"text": slice_text(*weak.overlap[0]), "cases": weak.overlap[1]},
                 }
-                for each in self.slices
+                for weak in self.slices
             ],
             "notes": list(self.notes),
         }
@@ -478,17 +484,17 @@ class FindSlicesResult(ShownRecord):
         else:
             conclusion = f"Weak slices (micro F1, Holm-adjusted p; {searched})"
         shown = self.slices[:top]
-        lines = [Line(f"{_weak_slice_text(found)} ({named_p(found.adjusted)})") for found in shown]
+        lines = [Line(f"{_weak_slice_text(weak)} ({named_p(weak.adjusted)})") for weak in shown]
         rows: list[Row] = [
             {
-                "slice": _conditions(found.conditions),
-                "cases": found.cases,
-                "f1": found.f1,
-                "others_f1": found.others,
-                "p": found.p,
-                "p_adjusted": found.adjusted,
+                "slice": _conditions(weak.conditions),
+                "cases": weak.cases,
+                "f1": weak.f1,
+                "others_f1": weak.others,
+                "p": weak.p,
+                "p_adjusted": weak.adjusted,
             }
-            for found in self.slices
+            for weak in self.slices
         ]
         return Document(
             Line(conclusion),
@@ -521,7 +527,7 @@ def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult
         rows = stored.rows(StoredAttributes(stored.attributes), unparsed=True)
         cases, name = (case for _, case in rows), stored.path.name
     chance = random.Random(0)  # noqa: S311 - the same sample every time
-    kept: list[tuple[Case, tuple[Counts, float, frozenset[str]]]] = []
+    sample: list[tuple[Case, tuple[Counts, float, frozenset[str]]]] = []
     searched = without_values = 0
     with relaxed_gc():
         for case in cases:
@@ -530,25 +536,25 @@ def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult
                 continue
             searched += 1
             without_values += not case.has_values
-            place = len(kept) if len(kept) < _SEARCHED else chance.randrange(searched)
-            if place < _SEARCHED:
+            index = len(sample) if len(sample) < _SEARCHED else chance.randrange(searched)
+            if index < _SEARCHED:
                 metrics = case.counts, f1, _wrong(case)
-                kept[place : place + 1] = [(_without_candidate(case.case), metrics)]
-        sample = (SearchedCase(_features(case), *rest) for case, rest in kept)
-        found = find_weak_slices(sample, min_cases=min_cases)
+                sample[index : index + 1] = [(_without_candidate(case.case), metrics)]
+        described = (SearchedCase(_features(case), *metrics) for case, metrics in sample)
+        search = find_weak_slices(described, min_cases=min_cases)
     notes: list[str] = []
-    if searched > len(kept):
-        notes.append(f"searched a random sample of {len(kept):,} of {plural(searched, 'case')}")
+    if searched > len(sample):
+        notes.append(f"searched a random sample of {len(sample):,} of {plural(searched, 'case')}")
     if without_values:
         notes.append(f"{plural(without_values, 'case')} without values: grouped only by tag")
-    if not found.tested:
+    if not search.tested:
         least = plural(min_cases, "case")
         notes.append(f"no slice has at least {least}, and as many outside of it")
     return FindSlicesResult(
         run=name,
-        slices=found.slices,
-        cases=len(kept),
-        tested=found.tested,
+        slices=search.slices,
+        cases=len(sample),
+        tested=search.tested,
         notes=tuple(notes),
     )
 
@@ -572,10 +578,10 @@ def _features(case: Case) -> dict[str, list[str]]:
     """Return the values of a case by key: tags, metadata and scalars of the expected document."""
     context = case.context
     expected = case.expected if case.unparsed is None else parsed(case.unparsed[0])
-    found = {TAG: list(case.tags)} if case.tags else {}
-    found |= dict(_scalars(None if context is None else context.metadata, METADATA))
-    found |= dict(_scalars(expected, ""))
-    return found
+    features = {TAG: list(case.tags)} if case.tags else {}
+    features |= dict(_scalars(None if context is None else context.metadata, METADATA))
+    features |= dict(_scalars(expected, ""))
+    return features
 
 
 def _scalars(value: JsonValue | Missing, prefix: str) -> Iterator[tuple[str, list[str]]]:
@@ -591,16 +597,19 @@ def _scalars(value: JsonValue | Missing, prefix: str) -> Iterator[tuple[str, lis
                 yield f"{prefix}{path}", texts
 
 
-def _weak_slice_text(found: WeakSlice) -> str:
+def _weak_slice_text(weak: WeakSlice) -> str:
     """Return a weak slice as a sentence.
 
     >>> _weak_slice_text(WeakSlice((("vendor", "Acme"),), 41, 0.61, 0.93, 1e-9, 1e-7))
     'vendor = Acme: F1 0.61 against 0.93, 41 cases'
     """
-    names = [_conditions(found.conditions), *(f"also {_conditions(each)}" for each in found.same)]
-    f1s = f"F1 {found.f1:.2f} against {found.others:.2f}"
-    return f"{', '.join(names)}: {f1s}, {plural(found.cases, 'case')}"
+    names = [
+        _conditions(weak.conditions),
+        *(f"also {_conditions(conditions)}" for conditions in weak.same),
+    ]
+    f1s = f"F1 {weak.f1:.2f} against {weak.others:.2f}"
+    return f"{', '.join(names)}: {f1s}, {plural(weak.cases, 'case')}"
 
 
 def _conditions(conditions: tuple[tuple[str, str], ...]) -> str:
-    return " and ".join(slice_text(*each) for each in conditions)
+    return " and ".join(slice_text(*condition) for condition in conditions)

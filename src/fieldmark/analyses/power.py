@@ -104,9 +104,9 @@ def power(
     263
     """
     limits = (("drop", drop, 1.0), ("alpha", alpha, 0.5), ("power", power, 1.0))
-    for name, given, most in limits:
-        if not 0 < given < most:
-            shown = shorten(f"{given:.6g}" if is_finite(given) else "an infinite number", 20)
+    for name, argument, most in limits:
+        if not 0 < argument < most:
+            shown = shorten(f"{argument:.6g}" if is_finite(argument) else "an infinite number", 20)
             raise ConfigError.of(f"{name} must be between 0 and {most:g}, got {shown}")
     stored = stored_run(run)
     summary = stored.summary
@@ -154,9 +154,9 @@ def power(
 
 def _deviation(metric: str, intervals: RunIntervals) -> float | None:
     """Return the standard deviation of a metric over resamples, if it is known."""
-    found = _RATE.match(metric)
-    if found is not None:
-        rates = intervals.attributes.get(found["path"])
-        deviation: float | None = None if rates is None else getattr(rates.deviation, found["rate"])
+    match = _RATE.match(metric)
+    if match is not None:
+        rates = intervals.attributes.get(match["path"])
+        deviation: float | None = None if rates is None else getattr(rates.deviation, match["rate"])
         return deviation
     return intervals.deviations.get(metric.removeprefix("quality.").replace("micro.", "micro_"))

@@ -60,9 +60,9 @@ def change_lines(
     for way, change in changes:
         line = change.to_dict(_MAX_FIELDS)
         fields = cast("list[JsonObject]", line["fields"])
-        for each, found in zip(fields, values.get(change.case_id, ()), strict=False):
-            encoded = (encode_shortened(value, _MAX_TEXT) for value in found)
-            each["values"] = dict(zip(("expected", "before", "after"), encoded, strict=True))
+        for field, sides in zip(fields, values.get(change.case_id, ()), strict=False):
+            encoded = (encode_shortened(value, _MAX_TEXT) for value in sides)
+            field["values"] = dict(zip(("expected", "before", "after"), encoded, strict=True))
         lines.append({"direction": _NAMES[way], **line})
     return lines
 
@@ -96,13 +96,15 @@ class ComparisonView:
         Lists are limited to the largest changes; the numbers of all changes are given too.
         """
         diff = self.diff
-        before, after = ({tile.label: tile for tile in tiles(each)} for each in diff.summaries)
+        before, after = (
+            {tile.label: tile for tile in tiles(summary)} for summary in diff.summaries
+        )
         overview, listed = diff.overview(), self._listed()
         slices_of: dict[str, list[JsonValue]] = {}
         for name, pairs in diff.sliced.items():
             for changes in pairs.changes.values():
-                for each in changes:
-                    slices_of.setdefault(each.case_id, []).append(name)
+                for change in changes:
+                    slices_of.setdefault(change.case_id, []).append(name)
         return {
             **overview,
             "conclusion": {
@@ -271,9 +273,9 @@ def html_report(
     if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
         summary = replace(shown.summary, intervals=stored_intervals(stored))
         shown = replace(shown, summary=summary)
-    other = None if against is None else stored_run(against)
-    compared = None if other is None else _compared(other, stored)
-    before = None if other is None else _shown_run(other, values=values)
+    earlier_run = None if against is None else stored_run(against)
+    compared = None if earlier_run is None else _compared(earlier_run, stored)
+    before = None if earlier_run is None else _shown_run(earlier_run, values=values)
     if compared is not None and not values:
         compared = _without_values(compared)
     with relaxed_gc(), ExitStack() as stack:
@@ -303,7 +305,9 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
 def _without_values(compared: DiffResult) -> DiffResult:
     """Return a comparison without values, and warnings and slices that may quote them."""
     tags = f"{TAG}="
-    slices = {name: each for name, each in compared.slices.items() if name.startswith(tags)}
+    slices = {
+        name: difference for name, difference in compared.slices.items() if name.startswith(tags)
+    }
     return replace(
         compared,
         warnings=(),
@@ -311,7 +315,7 @@ def _without_values(compared: DiffResult) -> DiffResult:
         fixed_errors=(),
         runs=None,
         metrics=replace(compared.metrics, slices=slices),
-        sliced={name: each for name, each in compared.sliced.items() if name in slices},
+        sliced={name: pairs for name, pairs in compared.sliced.items() if name in slices},
     )
 
 
@@ -335,9 +339,11 @@ def _reviews(run: StoredRun) -> list[JsonObject]:
     if not (run.path / REVIEWS).exists():
         return []
 
-    reviews = (each.to_dict() for each in review_of(run, effect=False).fields[:_MAX_REVIEWS])
+    reviews = (
+        reviewed.to_dict() for reviewed in review_of(run, effect=False).fields[:_MAX_REVIEWS]
+    )
     sides = ("expected", "candidate")
-    return [{key: each[key] for key in each if key not in sides} for each in reviews]
+    return [{key: record[key] for key in record if key not in sides} for record in reviews]
 
 
 def _earlier_runs(path: Path) -> list[EarlierRun]:
@@ -345,12 +351,14 @@ def _earlier_runs(path: Path) -> list[EarlierRun]:
     path = path.resolve()
     if path.parent.name != ROOT:
         return []
-    entries = [each for each in list_runs(path.parent) if each.status == COMPLETE]
-    place = next((at for at, each in enumerate(entries) if each.id == path.name), None)
-    if place is None:
+    entries = [entry for entry in list_runs(path.parent) if entry.status == COMPLETE]
+    position = next((at for at, entry in enumerate(entries) if entry.id == path.name), None)
+    if position is None:
         return []
-    before = [each for each in entries[:place] if each.comparable == entries[place].comparable]
+    before = [
+        entry for entry in entries[:position] if entry.comparable == entries[position].comparable
+    ]
     return [
-        EarlierRun(each.id, open_run(path.parent / each.id).summary)
-        for each in before[-_MAX_EARLIER_RUNS:]
+        EarlierRun(entry.id, open_run(path.parent / entry.id).summary)
+        for entry in before[-_MAX_EARLIER_RUNS:]
     ]

@@ -183,8 +183,8 @@ def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
 
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
     """Add the gates of a run to those of its rescored run, unless the options give other ones."""
-    given = options["at_least"] or options["at_most"]
-    return gates if given or before is None else gates.or_those_of(before.gates)
+    limits = options["at_least"] or options["at_most"]
+    return gates if limits or before is None else gates.or_those_of(before.gates)
 
 
 def prepare_rules(
@@ -255,12 +255,12 @@ def _rescore_with_rules(
     return replace(result, notes=(note, *result.notes))
 
 
-def _confidence(run: StoredRun, given: ConfidenceOptions | None) -> ConfidenceOptions | None:
+def _confidence(run: StoredRun, confidence: ConfidenceOptions | None) -> ConfidenceOptions | None:
     """Return the options of confidences, which were read and scaled when the run was made."""
     before = run.complete_summary.confidence
     if before is None:
-        return given
-    return before.options if given is None else replace(given, scale=before.options.scale)
+        return confidence
+    return before.options if confidence is None else replace(confidence, scale=before.options.scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -404,9 +404,9 @@ class _RescoredCases:
 
 def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) -> Convention:
     """Return the convention to apply; a convention that compares differently is an error."""
-    own = run.convention
+    convention = run.convention
     try:
-        wanted = own if name is None else find_convention(name)
+        wanted = convention if name is None else find_convention(name)
         target = wanted.with_options(options)
     except OptionError as error:
         raise ConfigError.of(str(error)) from error
@@ -417,7 +417,7 @@ def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) 
     used = run.manifest.convention.options
     different: list[str] = []
     for option in _COMPARISON:
-        before, after = (str(getattr(each.comparison, option)) for each in (own, target))
+        before, after = (str(getattr(side.comparison, option)) for side in (convention, target))
         actual = str(used.get(option))
         if option == "scope" and before == Scope.CONFIGURED and actual == Scope.TRUTH:
             before = actual
@@ -469,12 +469,12 @@ def _counting_hash(run: StoredRun, old: AppliedConvention, counting: JsonObject)
     The hash includes the weights of the rules. If the stored weights do not reproduce the current
     hash, the new hash is derived from it, so that it differs from any other.
     """
-    own = described(run.convention.counting)
-    if counting == own:
+    counted_before = described(run.convention.counting)
+    if counting == counted_before:
         return old.counting_sha256
     for listed in (run.manifest.weights, ()):
-        weights: list[JsonValue] = [list(each) for each in listed]
-        if canonical_sha256({"options": own, "weights": weights}) == old.counting_sha256:
+        weights: list[JsonValue] = [list(weight) for weight in listed]
+        if canonical_sha256({"options": counted_before, "weights": weights}) == old.counting_sha256:
             return canonical_sha256({"options": counting, "weights": weights})
     return canonical_sha256({"options": counting, "counted_before_as": old.counting_sha256})
 
@@ -522,9 +522,9 @@ class ChangedField:
     @property
     def field(self) -> FieldResult:
         """The field with its path and values."""
-        found = self.after or self.before
-        assert found is not None  # noqa: S101 - one of them exists
-        return found.finite()
+        field = self.after or self.before
+        assert field is not None  # noqa: S101 - one of them exists
+        return field.finite()
 
     def to_dict(self) -> JsonObject:
         """Return the change as JSON, without absent values."""
@@ -593,13 +593,13 @@ class PreviewResult(ShownRecord):
             },
             "attributes": [
                 {
-                    "attribute": each.attribute,
-                    "fields": each.fields,
-                    "f1": {"before": each.before, "after": each.after},
+                    "attribute": attribute.attribute,
+                    "fields": attribute.fields,
+                    "f1": {"before": attribute.before, "after": attribute.after},
                 }
-                for each in self.attributes
+                for attribute in self.attributes
             ],
-            "examples": [each.to_dict() for each in self.examples],
+            "examples": [example.to_dict() for example in self.examples],
             "warnings": list(self.warnings),
         }
 
@@ -734,8 +734,8 @@ def _sample(run: StoredRun, limit: int) -> frozenset[int] | None:
 
 
 def _f1(summary: Summary, attribute: str) -> float | None:
-    found = summary.attributes.get(attribute)
-    return None if found is None else found.f1
+    metrics = summary.attributes.get(attribute)
+    return None if metrics is None else metrics.f1
 
 
 class _Changes:
@@ -759,12 +759,13 @@ class _Changes:
                 self._before = GroupTotals(before.attributes, sampled=False)
             self._before.add([before])
             changes = list(_changed_fields(before, after))
-            self.attributes.update(each.attribute for each in map(_shown, changes))
+            self.attributes.update(field.attribute for field in map(_shown, changes))
             self.cases += bool(changes) or before.score != after.score
             self.errors += after.stats.errors_count
             room = min(_EXAMPLES - len(self.examples), _EXAMPLES_OF_CASE)
             self.examples += [
-                ChangedField(number=number, before=one, after=two) for one, two in changes[:room]
+                ChangedField(number=number, before=old_field, after=new_field)
+                for old_field, new_field in changes[:room]
             ]
 
     def summary_before(self, run: StoredRun) -> Summary:
@@ -774,9 +775,9 @@ class _Changes:
 
 
 def _shown(change: tuple[FieldResult | None, FieldResult | None]) -> FieldResult:
-    found = change[1] or change[0]
-    assert found is not None  # noqa: S101 - one of them exists
-    return found
+    field = change[1] or change[0]
+    assert field is not None  # noqa: S101 - one of them exists
+    return field
 
 
 def _changed_fields(
@@ -786,13 +787,17 @@ def _changed_fields(
     fields: dict[tuple[str, int], list[FieldResult | None]] = {}
     for side, result in enumerate((before, after)):
         seen: Counter[str] = Counter()
-        for each in result.iter_fields():
-            key = each.path, seen[each.path]
-            seen[each.path] += 1
-            fields.setdefault(key, [None, None])[side] = each
-    for one, two in fields.values():
-        if one is None or two is None or (one.outcome, one.score) != (two.outcome, two.score):
-            yield one, two
+        for field in result.iter_fields():
+            key = field.path, seen[field.path]
+            seen[field.path] += 1
+            fields.setdefault(key, [None, None])[side] = field
+    for old_field, new_field in fields.values():
+        if (
+            old_field is None
+            or new_field is None
+            or (old_field.outcome, old_field.score) != (new_field.outcome, new_field.score)
+        ):
+            yield old_field, new_field
 
 
 def _side(field: FieldResult | None) -> JsonObject | None:

@@ -243,15 +243,15 @@ class RunList(ShownRecord):
 
         Without a run, of the latest complete one.
         """
-        complete = [each for each in self.entries if each.status == COMPLETE]
+        complete = [entry for entry in self.entries if entry.status == COMPLETE]
         if run is not None:
-            name = run if any(each.id == run for each in self.entries) else self._find(run)
-            own = [each for each in self.entries if each.id == name and each.comparable]
-            if not own:
+            name = run if any(entry.id == run for entry in self.entries) else self._find(run)
+            matching = [entry for entry in self.entries if entry.id == name and entry.comparable]
+            if not matching:
                 raise ConfigError.of(f"run {run!r} is not in the list or cannot be read")
         else:
-            own = complete[-1:]
-        return tuple(each for each in complete if each.comparable == own[-1].comparable)
+            matching = complete[-1:]
+        return tuple(entry for entry in complete if entry.comparable == matching[-1].comparable)
 
     def _find(self, run: str) -> str:
         """Return the id of a run named by a path, the start of its id, a tag or `latest`."""
@@ -277,21 +277,21 @@ class RunList(ShownRecord):
         """
         if metric in HEADLINE_METRICS:
             return [
-                (each.id, None if metric in each.vacuous else (each.metrics or {}).get(metric))
-                for each in entries
+                (entry.id, None if metric in entry.vacuous else (entry.metrics or {}).get(metric))
+                for entry in entries
             ]
         values: list[tuple[str, float | None]] = []
         unknown: OptionError | None = None
         known = False
-        for each in entries:
+        for entry in entries:
             value = None
             try:
-                found = check_gate(Gate(name=metric, limit=0), self._summary(each.id))
-                value = None if found.note else found.value
+                gate = check_gate(Gate(name=metric, limit=0), self._summary(entry.id))
+                value = None if gate.note else gate.value
                 known = True
             except OptionError as error:
                 unknown = error
-            values.append((each.id, value))
+            values.append((entry.id, value))
         if unknown is not None and not known:
             raise ConfigError.of(unknown.message)
         return values
@@ -304,12 +304,12 @@ class RunList(ShownRecord):
         summary = self._stored_summary(run)
         if summary is None or summary.intervals is None:
             return None
-        found = summary.intervals.metrics.get(metric.removeprefix("quality."))
-        if found is None and metric.startswith("attributes."):
+        interval = summary.intervals.metrics.get(metric.removeprefix("quality."))
+        if interval is None and metric.startswith("attributes."):
             path, _, rate = metric.removeprefix("attributes.").rpartition(".")
             rates = summary.intervals.attributes.get(path, RateVariations()).interval
-            found = getattr(rates, rate) if rate in rates._fields else None
-        return found
+            interval = getattr(rates, rate) if rate in rates._fields else None
+        return interval
 
     def _summary(self, run: str) -> JsonObject:
         summary = self._stored_summary(run)
@@ -322,7 +322,7 @@ class RunList(ShownRecord):
 
     def to_dict(self) -> JsonObject:
         """Return the list as JSON."""
-        return {"format": 1, "runs": [each.to_dict() for each in self.entries]}
+        return {"format": 1, "runs": [entry.to_dict() for entry in self.entries]}
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -395,14 +395,14 @@ class RunTrend(ShownRecord):
 
     def _conclusion(self) -> str:
         runs = plural(self.excluded, "run")
-        rest = (
+        others = (
             f"; {runs} excluded: incomplete, or different data, rules or convention"
             " (fieldmark runs RUN --trend follows another run)"
             if self.excluded
             else ""
         )
         advice = _ADVICE[self.trend.conclusion].format(target=self.trend.target)
-        return f"best: {self.trend.best or DASH}; {advice}; convention {self.convention}{rest}"
+        return f"best: {self.trend.best or DASH}; {advice}; convention {self.convention}{others}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -670,7 +670,7 @@ def _metric(summary: Summary, name: str) -> float | None:
         return cases.perfect / cases.scored if cases.scored else None
     for record in (summary.quality, summary):
         if hasattr(record, name):
-            found: float | None = getattr(record, name)
-            return found
+            value: float | None = getattr(record, name)
+            return value
     micro: float | None = getattr(summary.micro, name.removeprefix("micro_"), None)
     return micro

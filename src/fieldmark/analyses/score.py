@@ -139,4 +139,4 @@ def prepare_score(
 
 def score_sources(options: RunOptions) -> list[InputLike]:
     """Return the inputs of a run."""
-    return [each for each in (options["truth"], options["candidate"]) if each is not None]
+    return [source for source in (options["truth"], options["candidate"]) if source is not None]

@@ -195,7 +195,7 @@ def show_case(run: RunLike, case_id: str, *, values: bool = True) -> CaseResult:
     case = stored.find(case_id)
     if case is not None:
         return case if values else case.without_values()
-    ids = [each.id for each in islice(stored.cases(), _MAX_IDS)]
+    ids = [case.id for case in islice(stored.cases(), _MAX_IDS)]
     message = with_hint(f"case {case_id!r} not found", did_you_mean(case_id, ids))
     raise DataError(message if ids else "no cases found", Location(str(stored.path)))
 
@@ -257,10 +257,10 @@ class AppliedRule:
     @property
     def threshold(self) -> float | None:
         """The threshold of the comparator, if it has one."""
-        found = (self.options or {}).get("threshold")
-        if isinstance(found, dict):
-            found = found.get("threshold")
-        return float(found) if isinstance(found, int | float) else None
+        threshold = (self.options or {}).get("threshold")
+        if isinstance(threshold, dict):
+            threshold = threshold.get("threshold")
+        return float(threshold) if isinstance(threshold, int | float) else None
 
     def facts(self) -> Facts:
         """Return the rule for people."""
@@ -349,7 +349,7 @@ class ExplainResult(ShownRecord):
             "run": self.run,
             "case_id": self.field.case_id,
             "field": {**self.field.to_dict(), "candidate_path": self.field.candidate_path},
-            "items": [dict(each._asdict()) for each in self.items],
+            "items": [dict(item._asdict()) for item in self.items],
             "rule": self.rule.to_dict(),
             "convention": self.convention,
             "counts": dict(self.cost.counts._asdict()),
@@ -395,9 +395,9 @@ def explain_field(rules: RunRules, case: CaseResult, path: str) -> ExplainResult
         missing.append(_NO_RULES)
     counter = CaseCounter(convention, case.attributes)
     unreadable = case.case.input is not CaseInput.OK
-    own = counter.stats(case.outcomes, unreadable=unreadable).score
+    score = counter.stats(case.outcomes, unreadable=unreadable).score
     # The score of a case with evaluators is theirs.
-    known = own is not None and case.score is not None and isclose(own, case.score)
+    known = score is not None and case.score is not None and isclose(score, case.score)
     fixed = counter.stats(_corrected(case.outcomes, position), unreadable=unreadable).score
     return ExplainResult(
         run=rules.run.path.name,
@@ -407,7 +407,7 @@ def explain_field(rules: RunRules, case: CaseResult, path: str) -> ExplainResult
         rule=rules.of(attribute, field),
         cost=field_cost(case.outcomes.cells[position] & FACT_MASK, convention.counting),
         convention=convention.name,
-        score_if_correct=fixed if known and fixed != own else None,
+        score_if_correct=fixed if known and fixed != score else None,
         not_stored=tuple(missing),
     )
 
@@ -416,7 +416,9 @@ def _corrected(block: Outcomes, position: int) -> Outcomes:
     """Return a case with one field extracted correctly."""
     cells = list(block.cells)
     cells[position] = cells[position] & ~FACT_MASK | corrected_fact(cells[position] & FACT_MASK)
-    comparisons = {place: each for place, each in block.comparisons.items() if place != position}
+    comparisons = {
+        index: comparison for index, comparison in block.comparisons.items() if index != position
+    }
     return Outcomes(cells, comparisons, block.items, fallback=block.fallback)
 
 
@@ -454,8 +456,8 @@ class RunRules:
                     source = f"rule {match.rank + 1} ({path}) {self._file}"
             # A field may be compared by a part of its rule, which is then not known here.
             if comparator is not None and comparator.name == attribute.comparator:
-                found = described(comparator).get("options")
-                options = found if isinstance(found, dict) else {}
+                stored_options = described(comparator).get("options")
+                options = stored_options if isinstance(stored_options, dict) else {}
             else:
                 source, path = "not known", ""
         else:
@@ -477,9 +479,9 @@ class RunRules:
 
     @property
     def _file(self) -> str:
-        given = (self.run.manifest.options or {}).get("rules")
+        rules = (self.run.manifest.options or {}).get("rules")
         # A report is shared, so it does not say where the file is.
-        return f"of {Path(given).name}" if isinstance(given, str) else "of the rules of the run"
+        return f"of {Path(rules).name}" if isinstance(rules, str) else "of the rules of the run"
 
     @property
     def _default(self) -> str:
@@ -493,9 +495,9 @@ def _find(case: CaseResult, path: str, run: StoredRun) -> tuple[int, FieldResult
     """Return the field with a path, the path in the candidate, or the only one of an attribute."""
     fields = list(enumerate(case.iter_fields()))
     for name in ("path", "candidate_path", "attribute"):
-        found = [each for each in fields if getattr(each[1], name) == path]
-        if len(found) == 1 or (found and name == "path"):
-            return found[0]
+        matching = [numbered for numbered in fields if getattr(numbered[1], name) == path]
+        if len(matching) == 1 or (matching and name == "path"):
+            return matching[0]
     known = [field.path for _, field in fields[:_MAX_PATHS]]
     message = f"field {path!r} was not compared in case {case.id!r}"
     several = [field.path for _, field in fields if field.attribute == path]
@@ -510,20 +512,20 @@ def _items(case: CaseResult, position: int, attribute: str) -> tuple[AlignedItem
         if start > position:
             break
         current[path] = AlignedItem(path, expected, candidate, similarity)
-    inside = [each for path, each in current.items() if attribute.startswith(path)]
-    return tuple(sorted(inside, key=lambda each: len(each.list)))
+    inside = [item for path, item in current.items() if attribute.startswith(path)]
+    return tuple(sorted(inside, key=lambda item: len(item.list)))
 
 
 # --- document -------------------------------------------------------------------------------------
 
 
 def _item_text(item: AlignedItem) -> str:
-    ours, theirs = (
-        "none" if place is None else f"[{place}]" if isinstance(place, int) else place
-        for place in (item.expected, item.candidate)
+    expected, candidate = (
+        "none" if index is None else f"[{index}]" if isinstance(index, int) else index
+        for index in (item.expected, item.candidate)
     )
     similarity = "" if item.similarity is None else f", similarity {item.similarity:.4g}"
-    return f"{item.list}: expected {ours}, predicted {theirs}{similarity}"
+    return f"{item.list}: expected {expected}, predicted {candidate}{similarity}"
 
 
 def _options_text(options: JsonObject) -> str:
@@ -548,9 +550,12 @@ def _option_text(value: JsonValue) -> str:
     name, options = value.get("name"), value.get("options")
     if not isinstance(name, str):
         return _options_text(value)
-    given = options if isinstance(options, dict) else {}
-    threshold = given.get("threshold")
-    shown = [_options_text(given), "" if threshold is None else f"threshold {_text(threshold)}"]
+    set_options = options if isinstance(options, dict) else {}
+    threshold = set_options.get("threshold")
+    shown = [
+        _options_text(set_options),
+        "" if threshold is None else f"threshold {_text(threshold)}",
+    ]
     inner = ", ".join(filter(None, shown))
     return f"{name} ({inner})" if inner else name
 

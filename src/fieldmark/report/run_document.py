@@ -210,15 +210,15 @@ def _named_table(
     columns = [
         Column(
             title,
-            str(place),
-            align=Align.LEFT if place == 0 or (noted and place == last) else Align.RIGHT,
-            folds=place == 0,
+            str(index),
+            align=Align.LEFT if index == 0 or (noted and index == last) else Align.RIGHT,
+            folds=index == 0,
         )
-        for place, title in enumerate(titles)
+        for index, title in enumerate(titles)
     ]
     return Table(
         columns=columns,
-        rows=[{str(place): cell for place, cell in enumerate(row)} for row in rows],
+        rows=[{str(index): cell for index, cell in enumerate(row)} for row in rows],
     )
 
 
@@ -282,19 +282,19 @@ def confidence_blocks(confidence: ConfidenceSummary, *, top: int | None = None) 
         rows=[
             {
                 "attribute": name,
-                "fields": own.fields,
-                "without": own.without_confidence,
-                "wrong": own.wrong,
-                "auroc": own.auroc,
-                "ece": own.ece,
-                "brier": own.brier,
+                "fields": attribute_figures.fields,
+                "without": attribute_figures.without_confidence,
+                "wrong": attribute_figures.wrong,
+                "auroc": attribute_figures.auroc,
+                "ece": attribute_figures.ece,
+                "brier": attribute_figures.brier,
             }
-            for name, own in figures
+            for name, attribute_figures in figures
         ],
     )
     lines: list[Line] = []
     for key, pooled in confidence.pooled.targets.items():
-        targets = [(name, own.targets[key]) for name, own in figures]
+        targets = [(name, attribute_figures.targets[key]) for name, attribute_figures in figures]
         yield Table(
             name="targets",
             columns=(
@@ -454,8 +454,8 @@ def usage_lines(spent: JsonObject, usage: JsonObject) -> Iterator[str]:
                 price = _cost(", which cost", model.get("replayed_cost"))
                 line += f"; cached responses of {plural(replayed, 'call')}{price}"
             if model.get("name") == _CHAT_TARGET:
-                own = _target_usage(usage)
-                served, seconds = own.get("models"), _seconds_per_call(own)
+                target_usage = _target_usage(usage)
+                served, seconds = target_usage.get("models"), _seconds_per_call(target_usage)
                 line += (
                     f"; served by {', '.join(map(str, served))}" if isinstance(served, list) else ""
                 )
@@ -520,13 +520,13 @@ def run_html(summary: Summary, *, top: int, hint: str) -> str:
     rows = [
         {
             "Attribute": truncate(path, _MAX_PATH),
-            **{name.upper(): getattr(each, name) for name in ("tp", "tn", "fp", "fn")},
-            "Precision": each.precision,
-            "Recall": each.recall,
-            "F1": each.f1,
-            "Mistakes": mistake_counts(each.errors_by_type),
+            **{name.upper(): getattr(metrics, name) for name in ("tp", "tn", "fp", "fn")},
+            "Precision": metrics.precision,
+            "Recall": metrics.recall,
+            "F1": metrics.f1,
+            "Mistakes": mistake_counts(metrics.errors_by_type),
         }
-        for path, each in attributes[:top]
+        for path, metrics in attributes[:top]
     ]
     parts = [*_notebook_lines(summary), *([html_table(rows)] if rows else [])]
     if len(attributes) > top:

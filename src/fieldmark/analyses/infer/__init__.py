@@ -32,7 +32,7 @@ _WORDS: Final = frozenset({"true", "false", "null"})
 
 def proposed_rules(proposals: Iterable[InferredRule]) -> JsonObject:
     """Return the content of a rules file."""
-    fields: list[JsonValue] = [{"path": each.path, **each.settings} for each in proposals]
+    fields: list[JsonValue] = [{"path": rule.path, **rule.settings} for rule in proposals]
     shared: JsonObject = {"scope": "union", "defaults": {"match": "exact"}}
     return {**shared, "fields": fields} if fields else shared
 
@@ -62,9 +62,9 @@ def _comment(text: str) -> str:
 
 
 def _flow_style(value: JsonValue) -> str:
-    given: object = value
-    if callable(given):
-        value = reference_of(given)
+    plain: object = value
+    if callable(plain):
+        value = reference_of(plain)
     if isinstance(value, dict):
         pairs = (f"{_flow_style(key)}: {_flow_style(inner)}" for key, inner in value.items())
         return f"{{{', '.join(pairs)}}}"
@@ -131,7 +131,7 @@ class ProposedRules(Mapping[str, JsonValue]):
     @property
     def reasons(self) -> JsonObject:
         """The reason for each rule, by path."""
-        return {each.path: each.reason for each in self._rules}
+        return {rule.path: rule.reason for rule in self._rules}
 
     def __repr__(self) -> str:
         return f"<ProposedRules from {self.source}: {plural(len(self._rules), 'rule')}>"
@@ -185,19 +185,19 @@ def propose_rules(truth: InputLike, candidate: InputLike | None, options: Inputs
     )
 
 
-def _json_schema(given: InputLike) -> Located | None:
+def _json_schema(truth: InputLike) -> Located | None:
     """Return a file if it contains a JSON Schema."""
-    if not isinstance(given, str | Path) or Path(given).suffix.lower() not in _SUFFIXES:
+    if not isinstance(truth, str | Path) or Path(truth).suffix.lower() not in _SUFFIXES:
         return None
     try:
-        if not Path(given).is_file():
+        if not Path(truth).is_file():
             return None  # a pipe can be read only once
-        with Path(given).open("rb") as file:
+        with Path(truth).open("rb") as file:
             start = file.read(MAX_TABLE_BYTES)
         # Most data files are not parsed twice.
         if not any(keyword in start for keyword in _KEYWORDS):
             return None
-        located = load_table(given)
+        located = load_table(truth)
     except (OSError, ConfigError):
         return None  # the error is reported when the file is read as data
     return located if is_json_schema(located.value) else None
@@ -243,7 +243,7 @@ def rules_from(source: SchemaSource) -> ProposedRules:
 def _rules_of(schema: Located, name: str) -> ProposedRules:
     """Return the rules of a schema that was read from a file or a class with this name."""
     rules, warnings = rules_of_schema(schema)
-    return ProposedRules(rules, name, [str(each) for each in warnings], is_from_schema=True)
+    return ProposedRules(rules, name, [str(warning) for warning in warnings], is_from_schema=True)
 
 
 def _schema_of(source: type) -> Mapping[str, object]:

@@ -167,7 +167,11 @@ def field_rows(run: ShownRun) -> Iterator[dict[str, Cell]]:
 def case_row(case: CaseResult) -> dict[str, Cell]:
     """Return one case, by column."""
     stats, quality = case.stats, case.quality
-    flags = (f"{metric}:{flag}" for metric, own in quality.flags.items() for flag in own)
+    flags = (
+        f"{metric}:{flag}"
+        for metric, metric_flags in quality.flags.items()
+        for flag in metric_flags
+    )
     return {
         "case_id": case.id,
         "score": case.score,
@@ -185,7 +189,7 @@ def case_row(case: CaseResult) -> dict[str, Cell]:
         "parsed_from": case.case.parsed_from,
         "note": case.case.note,
         "metadata": case.metadata or MISSING,
-        **{_score_column(each.name): each.score.score for each in case.evaluator_results},
+        **{_score_column(result.name): result.score.score for result in case.evaluator_results},
         EVALUATOR_RESULTS: [*evaluator_rows(case)],
     }
 

@@ -54,20 +54,22 @@ class EvalResults:
                     not_evaluated.append(row)
                     continue
                 total += case.counts
-                own = _rates(case.counts)
-                sums = [total + ExactSum.of([(own[i] or 0.0, 1)]) for i, total in enumerate(sums)]
+                case_rates = _rates(case.counts)
+                sums = [
+                    total + ExactSum.of([(case_rates[i] or 0.0, 1)]) for i, total in enumerate(sums)
+                ]
                 file.write(separator + strict_json(_eval(case)))
                 separator = b",\n"
             aggregate: JsonObject = {
-                "macro": dict(Rates(*(each.mean or 0.0 for each in sums))._asdict()),
+                "macro": dict(Rates(*(exact_sum.mean or 0.0 for exact_sum in sums))._asdict()),
                 "micro": dict(_rates(total)._asdict()),
                 "total_true_positives": total.tp,
                 "total_false_positives": total.fp,
                 "total_false_negatives": total.fn,
                 "eval_count": sums[0].number,
             }
-            rest: JsonObject = {"not_evaluated": not_evaluated, "aggregate": aggregate}
-            file.write(b"\n]," + strict_json(rest)[1:] + b"\n")
+            tail: JsonObject = {"not_evaluated": not_evaluated, "aggregate": aggregate}
+            file.write(b"\n]," + strict_json(tail)[1:] + b"\n")
 
 
 def _eval(case: CaseResult) -> JsonObject:
@@ -75,16 +77,16 @@ def _eval(case: CaseResult) -> JsonObject:
     discrepancies: list[JsonValue] = []
     for field in case.iter_fields():
         if field.outcome in _TYPES:
-            each: JsonObject = {
+            discrepancy: JsonObject = {
                 "path": field.path,
                 "error_type": field.outcome,
                 "reason": field.reason,
             }
             if field.expected is not MISSING:
-                each["expected"] = field.expected
+                discrepancy["expected"] = field.expected
             if field.candidate is not MISSING:
-                each["candidate"] = field.candidate
-            discrepancies.append(each)
+                discrepancy["candidate"] = field.candidate
+            discrepancies.append(discrepancy)
     return {
         "eval_id": case.id,
         "score": case.score,

@@ -70,15 +70,17 @@ def _evaluator_misses(case: CaseResult, listed: Container[str]) -> Iterator[str]
     """
     for result in case.evaluator_results:
         score = result.score
-        own = [miss for miss in score.misses if _path_of(miss) not in listed]
-        yield from (f"{result.name}: {miss}" for miss in own)
-        if own and score.details and case.has_values:
+        misses = [miss for miss in score.misses if _path_of(miss) not in listed]
+        yield from (f"{result.name}: {miss}" for miss in misses)
+        if misses and score.details and case.has_values:
             yield f"{result.name}: details {truncate(json_text(score.details), _MAX_DETAILS)}"
 
 
 def _path_of(miss: str) -> str:
     """Return the path that a miss starts with; of two indexes, the first."""
-    return _TWO_INDEXES.sub(lambda found: f"[{found[1] or found[2]}]", miss.partition(" (")[0])
+    return _TWO_INDEXES.sub(
+        lambda indexes: f"[{indexes[1] or indexes[2]}]", miss.partition(" (")[0]
+    )
 
 
 def _describe_mistake(field: FieldResult) -> str:
@@ -131,15 +133,15 @@ class JunitFile:
         self._failures += verdict is not None
         message = _attribute(f"{verdict}: {reason}" if verdict else reason)
         more = len(misses) - _MAX_MISSES
-        rest = [f"… and {more} more"] if more > 0 else []
-        text = escape(_xml_text("\n".join([*misses[:_MAX_MISSES], *rest])))
+        left_out = [f"… and {more} more"] if more > 0 else []
+        text = escape(_xml_text("\n".join([*misses[:_MAX_MISSES], *left_out])))
         self._body.write(f"{head}>\n    <{kind} message={message}>{text}</{kind}>\n  </testcase>\n")
 
     def add_evaluators(self, summary: Summary) -> None:
         """Add each evaluator that could not score anything as an error."""
-        for name, each in summary.evaluators.items():
-            if each.error:
-                self.add(f"evaluator {name}", None, each.error, ())
+        for name, evaluator in summary.evaluators.items():
+            if evaluator.error:
+                self.add(f"evaluator {name}", None, evaluator.error, ())
 
     def add_gate(self, text: str, *, passed: bool) -> None:
         """Add a gate as a test of its own."""
@@ -172,7 +174,7 @@ class JunitFile:
 
 def _xml_text(text: str) -> str:
     """Escape characters that XML does not allow."""
-    return _NOT_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _NOT_XML.sub(lambda character: f"\\u{ord(character.group()):04x}", text)
 
 
 def _attribute(text: str) -> str:

@@ -85,7 +85,7 @@ def in_code(text: str, max_length: int = _MAX_LENGTH) -> str:
         return f"<code>{'&nbsp;' * len(shown)}</code>" if shown else ""
     if _PLAIN.match(shown) and shown == shown.strip():
         return f"`{shown}`"
-    return f"<code>{_LETTERS.sub(lambda found: f'&#{ord(found.group())};', shown)}</code>"
+    return f"<code>{_LETTERS.sub(lambda character: f'&#{ord(character.group())};', shown)}</code>"
 
 
 def markdown(run: ShownRun) -> str:
@@ -177,13 +177,15 @@ def _evaluators(summary: Summary) -> Iterator[str]:
     if summary.evaluators:
         yield from ("", "| Evaluator | Mean score | Scored | Pass | Partial | Fail | Errors |")
         yield "|---|--:|--:|--:|--:|--:|--:|"
-    for name, each in summary.evaluators.items():
-        counts = " | ".join(f"{n:,}" for n in (each.scored, *each.verdicts, each.errors))
-        mean = score_text(each.mean_score, vacuous=each.is_vacuous)
+    for name, evaluator in summary.evaluators.items():
+        counts = " | ".join(
+            f"{n:,}" for n in (evaluator.scored, *evaluator.verdicts, evaluator.errors)
+        )
+        mean = score_text(evaluator.mean_score, vacuous=evaluator.is_vacuous)
         yield f"| {in_code(name)} | {mean} | {counts} |"
-    for name, each in summary.evaluators.items():
-        if each.error:
-            yield from ("", f"**Error:** {in_code(name)}: {in_code(each.error)}")
+    for name, evaluator in summary.evaluators.items():
+        if evaluator.error:
+            yield from ("", f"**Error:** {in_code(name)}: {in_code(evaluator.error)}")
 
 
 def _attributes(rows: Sequence[AttributeRow]) -> Iterator[str]:
@@ -207,8 +209,8 @@ def _worst_cases(run: ShownRun) -> Iterator[str]:
     """Yield a table of the worst cases, each with its first mistakes."""
     wrong = (case for case in run.cases() if case.score is None or case.score < 1)
     ranked = (
-        (case_sort_key(case.score, case.stats.errors.total, place), case)
-        for place, case in enumerate(wrong)
+        (case_sort_key(case.score, case.stats.errors.total, position), case)
+        for position, case in enumerate(wrong)
     )
     worst = [case for _, case in nsmallest(_CASES, ranked, key=itemgetter(0))]
     if not worst:

@@ -72,7 +72,7 @@ def _row_groups(run: ShownRun, schema: pa.Schema) -> Iterator[pa.Table]:
     batches: list[pa.RecordBatch] = []
     for batch in record_batches(schema, _columns(run), field_rows(run)):
         batches.append(batch)
-        if sum(each.num_rows for each in batches) >= _ROW_GROUP:
+        if sum(collected.num_rows for collected in batches) >= _ROW_GROUP:
             yield pa.Table.from_batches(batches, schema)
             batches = []
     if batches:

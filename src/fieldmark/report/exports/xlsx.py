@@ -155,8 +155,10 @@ def _sheet(book: Workbook, title: str, columns: Iterable[str], rows: _Rows) -> N
             else:
                 omitted += 1
         if omitted:
-            rest = f"… and {plural(omitted, 'more row')}; the JSON and Parquet exports contain all"
-            sheet.append([rest])
+            left_out = (
+                f"… and {plural(omitted, 'more row')}; the JSON and Parquet exports contain all"
+            )
+            sheet.append([left_out])
     finally:
         sheet.close()
 
@@ -186,7 +188,7 @@ def _cell(sheet: object, value: Cell) -> WriteOnlyCell | str | float | bool | No
 def _text(sheet: object, text: str) -> WriteOnlyCell:
     from openpyxl.cell import WriteOnlyCell
 
-    shown = _NOT_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", visible(text))
+    shown = _NOT_XML.sub(lambda character: f"\\u{ord(character.group()):04x}", visible(text))
     cell = WriteOnlyCell(sheet, "")
     # Set directly, because openpyxl treats text that starts with an equals sign as a formula. The
     # quote prefix keeps it text when a person edits the cell.
@@ -212,11 +214,11 @@ def _metrics(summary: Summary) -> Iterator[list[Cell]]:
         title = f"detection {table.title}".rstrip()
         for name, value, meaning in table.metrics:
             yield [f"{title}: {name}", value, None, None, meaning]
-    for name, each in summary.evaluators.items():
-        note = "vacuous" if each.is_vacuous else ""
-        yield [f"evaluator: {name}", each.mean_score, None, None, "mean score", note]
-        if each.error:
-            yield [f"evaluator: {name}", None, None, None, f"error: {each.error}"]
+    for name, evaluator in summary.evaluators.items():
+        note = "vacuous" if evaluator.is_vacuous else ""
+        yield [f"evaluator: {name}", evaluator.mean_score, None, None, "mean score", note]
+        if evaluator.error:
+            yield [f"evaluator: {name}", None, None, None, f"error: {evaluator.error}"]
     for name, count in summary.cases._asdict().items():
         yield [f"cases: {_CASE_TOTALS.get(name, name)}", count]
     for name, count in verdict_counts(summary).items():

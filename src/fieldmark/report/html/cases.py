@@ -131,7 +131,7 @@ def case_documents(case: CaseResult, *, metrics: bool = True) -> bytes | None:
         "parsed_from": case.case.parsed_from,
         "fallback": case.outcomes.fallback,
         "repeated": [{"text": repeated_error_text(error)} for error in repeated_errors(case)],
-        "evaluators": [_evaluator(each) for each in case.evaluator_results[:_MAX_LINES]],
+        "evaluators": [_evaluator(result) for result in case.evaluator_results[:_MAX_LINES]],
     }
     view: JsonObject = {
         "tree": _tree(nodes),
@@ -174,7 +174,7 @@ def _evaluator(result: EvaluatorResult) -> JsonObject:
 
 def _lines(texts: Sequence[str]) -> list[JsonValue]:
     more = len(texts) - _MAX_LINES
-    shown = [truncate(each) for each in texts[:_MAX_LINES]]
+    shown = [truncate(text) for text in texts[:_MAX_LINES]]
     return [*shown, *([f"… and {more:,} more"] if more > 0 else [])]
 
 

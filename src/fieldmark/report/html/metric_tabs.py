@@ -54,11 +54,11 @@ def case_metrics(
         if field.expected_presence == field.candidate_presence == _VALUE
     ]
     mistakes_first = sorted(compared, key=lambda field: field.outcome == Outcome.MATCH.label)
-    kept = {id(field) for field in mistakes_first[:limit]}
+    listed = {id(field) for field in mistakes_first[:limit]}
     strategies: dict[str, int] = {}
     fields = columnar(
         _FIELD_COLUMNS,
-        [_field(field, rules, strategies) for field in compared if id(field) in kept],
+        [_field(field, rules, strategies) for field in compared if id(field) in listed],
     )
     more = {name: len(paths) - limit for name, paths in keys.items() if len(paths) > limit}
     if len(compared) > limit:
@@ -90,24 +90,26 @@ def case_metrics(
 
 def run_quality(summary: Summary, comparators: Mapping[str, str]) -> JsonObject:
     """Return the sums of a run in the same form, with the attributes of each strategy pooled."""
-    found = summary.quality
-    metrics = QualityMetrics(found.completeness, found.hallucination, found.accuracy)
-    buckets = found.buckets
+    quality = summary.quality
+    metrics = QualityMetrics(quality.completeness, quality.hallucination, quality.accuracy)
+    buckets = quality.buckets
     strategies: dict[str, list[int]] = {}
-    for path, each in summary.attributes.items():
-        own = strategies.setdefault(comparators.get(path, ""), [0, 0])
-        own[0] += each.tp
-        own[1] += each.tp + each.errors_by_type.wrong_value + each.errors_by_type.format_error
+    for path, counts in summary.attributes.items():
+        totals = strategies.setdefault(comparators.get(path, ""), [0, 0])
+        totals[0] += counts.tp
+        totals[1] += (
+            counts.tp + counts.errors_by_type.wrong_value + counts.errors_by_type.format_error
+        )
     extra = buckets.extra_keys + buckets.gt_null_aio_has_value
     return {
-        "completeness": found.completeness,
-        "hallucination": found.hallucination,
-        "accuracy": found.accuracy,
-        "safety": found.safety,
-        "rqs": found.rqs,
-        "rqs_max": found.rqs_max,
-        "parts": _parts(rqs_parts(metrics, summary.rqs_counting, found.safety)),
-        "judged": _SAFETY not in found.flags,
+        "completeness": quality.completeness,
+        "hallucination": quality.hallucination,
+        "accuracy": quality.accuracy,
+        "safety": quality.safety,
+        "rqs": quality.rqs,
+        "rqs_max": quality.rqs_max,
+        "parts": _parts(rqs_parts(metrics, summary.rqs_counting, quality.safety)),
+        "judged": _SAFETY not in quality.flags,
         "sizes": {
             "present": buckets.both_non_null,
             "expected": buckets.gt_non_null,
@@ -170,10 +172,10 @@ def _strategies(compared: Sequence[FieldResult], numbers: Mapping[str, int]) -> 
     """Return every strategy with its matches and its compared fields, also those left out."""
     totals: dict[str, list[int]] = {name: [0, 0] for name in numbers}
     for field in compared:
-        own = totals.setdefault(_strategy(field)[0], [0, 0])
+        counts = totals.setdefault(_strategy(field)[0], [0, 0])
         if field.outcome not in _UNSCORED:
-            own[0] += field.outcome == Outcome.MATCH.label
-            own[1] += 1
+            counts[0] += field.outcome == Outcome.MATCH.label
+            counts[1] += 1
     return [
         {"strategy": name, "matched": matched, "compared": compared}
         for name, (matched, compared) in totals.items()
@@ -195,11 +197,11 @@ def _threshold(field: FieldResult, rules: Rules) -> float | None:
 
 def _safety(case: CaseResult) -> JsonObject | None:
     """Return the result of the safety judge, if there was one."""
-    found = next((each for each in case.evaluator_results if each.type == _SAFETY), None)
-    if found is None:
+    judged = next((result for result in case.evaluator_results if result.type == _SAFETY), None)
+    if judged is None:
         return None
     return {
-        "status": found.score.status,
-        "reasoning": truncate(found.score.reasoning) if case.has_values else "",
-        "warnings": list(found.score.warnings),
+        "status": judged.score.status,
+        "reasoning": truncate(judged.score.reasoning) if case.has_values else "",
+        "warnings": list(judged.score.warnings),
     }

@@ -104,7 +104,7 @@ class MistakeGroups:
             shown = (_encode_side(*side) if case.has_values else HIDDEN for side in sides)
             known = self._examples[group]
             known.append(_Example(rank, truncate(record.path, _MAX_EXAMPLE_LENGTH), *shown))
-            known.sort(key=lambda each: each.rank)
+            known.sort(key=lambda example: example.rank)
             del known[_MAX_EXAMPLES:]
             if not wanted:
                 return
@@ -116,7 +116,9 @@ class MistakeGroups:
         lines: list[JsonObject] = []
         for group in order[:_MAX_GROUPS]:
             examples = self._examples.get(group, [])
-            example = next((each for each in examples if each.rank not in used), None)
+            example = next(
+                (candidate for candidate in examples if candidate.rank not in used), None
+            )
             example = example or (examples[0] if examples else None)
             if example is not None:
                 used.add(example.rank)
@@ -153,7 +155,7 @@ _MIN_VALUES: Final = 2
 """The least number of expected values, each of which occurs more often than this on average."""
 _COMPARED: Final = frozenset({Outcome.MATCH, *MISTAKES})
 _COMPARED_CODES: Final = frozenset(
-    code for code, each in enumerate(FACTS) if each.outcome in _COMPARED
+    code for code, fact in enumerate(FACTS) if fact.outcome in _COMPARED
 )
 _NO_KEY: Final = "?" * (_MAX_VALUE_LENGTH + 1)
 
@@ -187,8 +189,8 @@ def _pair_key(document: JsonValue | Missing, path: str, presence: Presence) -> s
     """Return the key of a value; a value without one is longer than any key."""
     if presence is not Presence.VALUE or document is MISSING:
         return ABSENT
-    found = value_key(resolve(document, path), "value")
-    return _NO_KEY if found is None else found
+    key = value_key(resolve(document, path), "value")
+    return _NO_KEY if key is None else key
 
 
 class ValueTables:
@@ -227,22 +229,22 @@ class ValueTables:
         fact: Fact,
         rank: int | None,
     ) -> None:
-        own = self._pairs.get(attribute)
-        if own is None or fact.outcome not in _COMPARED:
+        pairs = self._pairs.get(attribute)
+        if pairs is None or fact.outcome not in _COMPARED:
             return
         pair = (
             _pair_key(case.expected, path, fact.expected),
             _pair_key(case.candidate, candidate_path, fact.candidate),
         )
-        known = own.counts.get(pair)
-        if known is None and (_NO_KEY in pair or not own.has_room(pair)):
+        known = pairs.counts.get(pair)
+        if known is None and (_NO_KEY in pair or not pairs.has_room(pair)):
             del self._pairs[attribute]
             return
-        own.counts[pair] += 1
+        pairs.counts[pair] += 1
         if fact.outcome is not Outcome.MATCH:
-            own.wrong[pair] += 1
+            pairs.wrong[pair] += 1
             if rank is not None:
-                own.ranks.setdefault(pair, set()).add(rank)
+                pairs.ranks.setdefault(pair, set()).add(rank)
 
     def view(self) -> list[JsonObject]:
         """Return the tables with the most mistakes, each with its attribute and its cells.
@@ -250,21 +252,21 @@ class ValueTables:
         A cell has its number of fields and mistakes, and the ranks of the listed cases with these.
         """
         tables: list[tuple[int, str, list[JsonValue]]] = []
-        for path, own in self._pairs.items():
-            values = {expected for expected, _ in own.counts}
-            if len(values) >= _MIN_VALUES and own.counts.total() > _MIN_VALUES * len(values):
+        for path, pairs in self._pairs.items():
+            values = {expected for expected, _ in pairs.counts}
+            if len(values) >= _MIN_VALUES and pairs.counts.total() > _MIN_VALUES * len(values):
                 cells: list[JsonValue] = [
                     {
                         "expected": pair[0],
                         "found": pair[1],
                         "fields": number,
-                        "mistakes": own.wrong[pair],
-                        "ranks": list[JsonValue](sorted(own.ranks.get(pair, ()))),
+                        "mistakes": pairs.wrong[pair],
+                        "ranks": list[JsonValue](sorted(pairs.ranks.get(pair, ()))),
                     }
-                    for pair, number in sorted(own.counts.items())
+                    for pair, number in sorted(pairs.counts.items())
                 ]
-                tables.append((own.wrong.total(), path, cells))
-        tables.sort(key=lambda each: (-each[0], each[1]))
+                tables.append((pairs.wrong.total(), path, cells))
+        tables.sort(key=lambda table: (-table[0], table[1]))
         return [
             {"attribute": path, "cells": cells}
             for wrong, path, cells in tables[:_MAX_TABLES]
@@ -300,7 +302,7 @@ class HeatMap:
 
     def __init__(self, attributes: Sequence[str], listed: int, total: int) -> None:
         self._attributes = list(attributes[:ROWS])
-        self._row = {path: place for place, path in enumerate(self._attributes)}
+        self._row = {path: row for row, path in enumerate(self._attributes)}
         self._listed = listed
         self._columns = min(listed, COLUMNS)
         self._rest = total - listed
@@ -313,7 +315,9 @@ class HeatMap:
         """Count the outcomes of one case with this rank in the list, or `None` if not listed."""
         if table is not self._table:
             self._table = table
-            self._rows = [self._row.get(each.path, _NOT_SHOWN) for each in table.attributes]
+            self._rows = [
+                self._row.get(attribute.path, _NOT_SHOWN) for attribute in table.attributes
+            ]
         column = self._columns if rank is None else rank * self._columns // self._listed
         rows, cells = self._rows, self._cells
         for cell, number in times.items():
@@ -346,7 +350,7 @@ class HeatMap:
 
 
 def _without_trailing_zeros(counts: list[int]) -> JsonValue:
-    last = max((place for place, number in enumerate(counts, 1) if number), default=0)
+    last = max((length for length, number in enumerate(counts, 1) if number), default=0)
     return list[JsonValue](counts[:last]) or 0
 
 
@@ -361,13 +365,13 @@ _PATTERNS: Final = ("", *BY_NAME)
 def types_by_count(convention: Convention) -> JsonObject:
     """Return the types of mistakes that count as false positives and as false negatives."""
     costs = cost_table(convention.counting)
-    found: dict[str, set[str]] = {"fp": set(), "fn": set()}
+    types_by_cost: dict[str, set[str]] = {"fp": set(), "fn": set()}
     for code, cost in enumerate(costs):
         if any(ERROR_TABLE[code]):
-            for name, types in found.items():
+            for name, types in types_by_cost.items():
                 if getattr(cost, name):
                     types.add(fact_of(code).outcome.label)
-    return {name: list[JsonValue](sorted(types)) for name, types in found.items()}
+    return {name: list[JsonValue](sorted(types)) for name, types in types_by_cost.items()}
 
 
 class CaseFacts:
@@ -385,10 +389,10 @@ class CaseFacts:
         self, case: CaseResult, mistakes: CaseMistakes, times: Counter[int], rank: int | None
     ) -> None:
         """Add one case with this rank in the list, or `None` if it is not listed."""
-        found = self.clusters.add(mistakes)
+        patterns = self.clusters.add(mistakes)
         if rank is None:
             return
-        codes = {self._code(path, _TYPES[outcome], pattern) for path, outcome, pattern in found}
+        codes = {self._code(path, _TYPES[outcome], pattern) for path, outcome, pattern in patterns}
         for cell in times:
             if fact_of(cell).outcome is Outcome.ERROR:
                 attribute = case.attributes.path(cell >> CELL_BITS)
@@ -427,5 +431,5 @@ class CaseFacts:
 
 def most_mistakes_first(summary: Summary) -> list[str]:
     """Return the attributes with mistakes, those with the most of them first."""
-    counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
+    counts = {path: metrics.errors_by_type.total for path, metrics in summary.attributes.items()}
     return sorted(filter(counts.get, counts), key=lambda path: -counts[path])

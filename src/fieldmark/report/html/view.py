@@ -145,15 +145,15 @@ def view_of(
         "method": _method(run, has_values=has_values),
     }
     optional: dict[str, JsonValue] = {
-        "detection": [each.to_json() for each in detection_tables(summary)],
+        "detection": [table.to_json() for table in detection_tables(summary)],
         "slices": slice_lines(summary),
         "repeated": [
             {
-                "text": repeated_error_text(each),
-                "attributes": list(each.attributes),
-                "kind": each.kind.value,
+                "text": repeated_error_text(error),
+                "attributes": list(error.attributes),
+                "kind": error.kind.value,
             }
-            for each in repeated.errors()
+            for error in repeated.errors()
         ],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
@@ -192,12 +192,14 @@ def _explain(run: ShownRun, convention: Convention) -> JsonObject:
             rules.append({"attribute": attribute.path, "facts": list[JsonValue](facts)})
     costs: dict[str, JsonValue] = {}
     for outcome in Outcome:
-        ours = Presence.VALUE if outcome is not Outcome.HALLUCINATION else Presence.ABSENT
-        theirs = Presence.VALUE if outcome is not Outcome.OMISSION else Presence.ABSENT
+        expected = Presence.VALUE if outcome is not Outcome.HALLUCINATION else Presence.ABSENT
+        candidate = Presence.VALUE if outcome is not Outcome.OMISSION else Presence.ABSENT
         if outcome is Outcome.BOTH_EMPTY:
-            ours = theirs = Presence.NULL
-        cost = field_cost(fact(outcome, ours, theirs), convention.counting)
-        costs[outcome.label] = [list[JsonValue](each) for each in cost_facts(cost, convention.name)]
+            expected = candidate = Presence.NULL
+        cost = field_cost(fact(outcome, expected, candidate), convention.counting)
+        costs[outcome.label] = [
+            list[JsonValue](cost_fact) for cost_fact in cost_facts(cost, convention.name)
+        ]
     return {"rules": rules, "costs": costs}
 
 
@@ -205,16 +207,16 @@ def _advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
     """Return groups of similar mistakes, with the attributes that have most of them."""
     return [
         {
-            "pattern": each.pattern.name,
-            "title": each.pattern.title,
-            "hint": each.pattern.hint,
-            "mistakes": each.number,
+            "pattern": cluster.pattern.name,
+            "title": cluster.pattern.title,
+            "hint": cluster.pattern.hint,
+            "mistakes": cluster.number,
             "attributes": [
                 {"attribute": path, "mistakes": number}
-                for path, number in each.attributes.most_common(_MAX_NAMED)
+                for path, number in cluster.attributes.most_common(_MAX_NAMED)
             ],
         }
-        for each in clusters
+        for cluster in clusters
     ]
 
 
@@ -241,13 +243,13 @@ class _Documents:
         self._bytes += len(view or b"")
         if self._bytes > 2 * self._max_bytes:
             self._cases = dict(self.within_limit())
-            self._bytes = sum(len(each or b"") for each in self._cases.values())
+            self._bytes = sum(len(document or b"") for document in self._cases.values())
 
     def within_limit(self) -> list[tuple[int, bytes | None]]:
         """Return the worst cases that fit, in order."""
         left = self._max_bytes
         within: list[tuple[int, bytes | None]] = []
-        for rank, view in sorted(self._cases.items(), key=lambda each: each[0]):
+        for rank, view in sorted(self._cases.items(), key=lambda item: item[0]):
             left -= len(view or b"")
             if left < 0:
                 break
@@ -268,16 +270,16 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
         },
         "options": [[name, _setting(value)] for name, value in convention.options.items()],
         "inputs": [
-            {"name": each.name, "bytes": each.bytes or 0, "sha256": each.sha256 or ""}
-            for each in manifest.inputs
+            {"name": source.name, "bytes": source.bytes or 0, "sha256": source.sha256 or ""}
+            for source in manifest.inputs
         ],
         "lists": [[name, _setting(value)] for name, value in manifest.lists.items()],
         # Pairs, because names from data must not become keys of the view.
         "limits": [list(pair) for pair in manifest.limits.items()],
         "left_out": [list(pair) for pair in summary.cases._asdict().items()],
         "values": has_values,
-        "warnings": [truncate(each) for each in summary.warnings],
-        "structural_warnings": [truncate(each) for each in summary.structural_warnings],
+        "warnings": [truncate(text) for text in summary.warnings],
+        "structural_warnings": [truncate(text) for text in summary.structural_warnings],
         "evaluators": evaluator_lines(summary),
         "provenance": [
             ["command", manifest.command],
