@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from benchmarks.invoices import RULES, Dataset
 from benchmarks.workers import LARGE_LEAST, PROVE, results_digest

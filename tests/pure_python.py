@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from fieldmark.data import duplicate_ids, json_parser, line_offsets, pairing
+from fieldmark.data import file_blocks, json_parser, layout, pairing
 from fieldmark.metrics import case_score
 from fieldmark.plan import plan
 from fieldmark.runs import case_rows as cases
@@ -22,9 +22,9 @@ def pure_python():
         for module in (
             case_score,
             cases,
-            duplicate_ids,
+            layout,
             json_parser,
-            line_offsets,
+            file_blocks,
             pairing,
             plan,
             warnings,

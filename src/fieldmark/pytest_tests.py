@@ -16,7 +16,7 @@ from fieldmark.errors import DataError, FieldmarkError
 from fieldmark.model.json import JsonObject
 from fieldmark.pytest_plugin import STATE, TEST, UPDATE
 from fieldmark.report.tables import evaluator_errors, failure_text, gate_line
-from fieldmark.rules.context import Code
+from fieldmark.rules.config_values import Code
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.eval_file import load_eval
 from fieldmark.runs.eval_setup import one_per_target

@@ -14,6 +14,7 @@ import pytest
 from fieldmark.cli import score as score_module
 from fieldmark.cli.exit_codes import ExitCode, combine_exit_codes
 from fieldmark.cli.output import OutputFormat
+from fieldmark.runs import session
 from fieldmark.runs.run_directory import RunDirectory
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
 from waiting import TIMEOUT, eventually
@@ -404,7 +405,7 @@ def test_resumed_run_uses_stored_max_errors(command, folder, monkeypatch, resume
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("fieldmark.runs.session.summarize", interrupt)
+        patched.setattr(session, "summarize", interrupt)
         assert command(*words, "--max-errors", "1").code == 130
     assert command("score", "--resume", "run", *resumed).code == code
 
@@ -418,7 +419,7 @@ def test_resumed_run_uses_stored_baseline(command, folder, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("fieldmark.runs.session.summarize", interrupt)
+        patched.setattr(session, "summarize", interrupt)
         assert command(*words, "run", "--baseline", "before", "--max-drop", "0.01").code == 130
     done = command("score", "--resume", "run", "--quiet")
     assert done.code == 1

@@ -10,7 +10,7 @@ import fieldmark as fm
 from fieldmark.analyses.show import RunRules
 from fieldmark.registry import Plugin, built_in
 from fieldmark.rules import calibration
-from fieldmark.rules.comparator_catalog import normalization
+from fieldmark.rules.rule_catalog import normalization
 from fieldmark.runs.stored_run import open_run
 
 RULES = """\

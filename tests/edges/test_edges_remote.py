@@ -14,7 +14,7 @@ from s3fs import S3FileSystem
 
 import fieldmark as fm
 from compressed_files import in_members
-from fieldmark.data import file_blocks, files, remote_files
+from fieldmark.data import file_blocks, input_files, remote_files
 from fieldmark.runs import session
 from loopback_server import Answer, loopback
 from published.command_line import fieldmark
@@ -315,12 +315,12 @@ def test_signatures_and_passwords_are_neither_shown_nor_stored(folder, tmp_path)
     ],
 )
 def test_redacted_url_has_no_credentials(url, redacted):
-    assert files.redacted_url(url) == redacted
+    assert input_files.redacted_url(url) == redacted
 
 
 @pytest.mark.parametrize("name", ["truth.jsonl", "c:/truth.jsonl", "C:\\a", "a/b://c", "-", ""])
 def test_file_names_are_not_urls(name):
-    assert not files.is_url(name)
+    assert not input_files.is_url(name)
 
 
 def test_path_object_is_never_a_url(folder, tmp_path):

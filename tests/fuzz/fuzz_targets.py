@@ -21,7 +21,7 @@ from fieldmark.evaluators.json_schema import JsonSchema
 from fieldmark.judges.judge_protocol import InvalidResponseError, parse_response
 from fieldmark.judges.llm.chat import parse_grades, response_text
 from fieldmark.judges.llm.client import UnusableResponseError
-from fieldmark.rules.files import load_file
+from fieldmark.rules.config_files import load_file
 from fieldmark.rules.rules_file import load_rules
 from fieldmark.runs.eval_file import load_eval
 from fieldmark.values.confidence import ConfidenceOptions, ConfidenceReader

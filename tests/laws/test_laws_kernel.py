@@ -20,9 +20,9 @@ from fieldmark.align.optimal import Optimal
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
-from fieldmark.data import line_offsets
-from fieldmark.data.duplicate_ids import _hash_ids
+from fieldmark.data import file_blocks
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
+from fieldmark.data.layout import _hash_ids
 from fieldmark.errors import DataError
 from fieldmark.metrics.case_score import CaseCounter, count_cells
 from fieldmark.metrics.conventions import CONVENTIONS
@@ -127,7 +127,7 @@ RULES = {
 def _short_blocks():
     """The first block is always parsed, so blocks must be short enough for more lines."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_offsets, "_BLOCK_BYTES", 500)
+        patch.setattr(file_blocks, "_LINE_BLOCK_BYTES", 500)
         yield
 
 
@@ -694,7 +694,7 @@ FLAT = {
 
 @pytest.mark.parametrize("among", FLAT.values(), ids=FLAT)
 def test_published_data_is_scored_as_without_the_kernel(among, monkeypatch, tmp_path):
-    monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 2000)
+    monkeypatch.setattr(file_blocks, "_LINE_BLOCK_BYTES", 2000)
     paths = sorted(among)
     assert len(paths) > 1
     for pair in product(paths[:1], paths[1:]):
@@ -704,7 +704,7 @@ def test_published_data_is_scored_as_without_the_kernel(among, monkeypatch, tmp_
 
 
 def test_published_data_is_compared_by_the_kernel(monkeypatch, kernel_pairs):
-    monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 2000)
+    monkeypatch.setattr(file_blocks, "_LINE_BLOCK_BYTES", 2000)
     directory = DATA / "fundraising-committee"
     before = kernel_pairs[0]
     fm.score(directory / "gold.jsonl.gz", directory / "predictions" / "gpt-4o-mini.jsonl.gz")

@@ -14,7 +14,7 @@ from fieldmark import registry
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import MISSING
 from fieldmark.registry import Plugin
-from fieldmark.rules.context import Context
+from fieldmark.rules.config_values import Context
 from fieldmark.rules.rules_file import loaded_rules
 from fieldmark.rules.yaml_parser import parse_yaml
 from fieldmark.values.annotations import PositiveInt, Share

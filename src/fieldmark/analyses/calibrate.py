@@ -62,8 +62,8 @@ from fieldmark.report.html.page import label_page
 from fieldmark.report.render import ShownRecord, document_csv
 from fieldmark.report.run_document import usage_lines
 from fieldmark.report.tables import number, outcome_text
-from fieldmark.rules.calibration import THRESHOLDS, judge_identity
-from fieldmark.rules.context import Code
+from fieldmark.rules.calibration import CALIBRATED_OPTIONS, judge_identity
+from fieldmark.rules.config_values import Code
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.error_boundary import safe_comparator
@@ -685,7 +685,7 @@ def calibrate(
     result = Calibration(
         judge=_RECORDED if judge is None else str(identity["judge"]),
         options=cast("JsonObject", identity.get("options", {})),
-        has_threshold=any(hasattr(configured, name) for name in THRESHOLDS),
+        has_threshold=any(hasattr(configured, name) for name in CALIBRATED_OPTIONS),
         threshold=limit,
         judged=tuple(
             JudgedPair(pair.similarity, bool(pair.label.verdict))
@@ -792,7 +792,7 @@ def _current_threshold(
 ) -> float:
     """Return the threshold of the judge, or one that separates what the run accepted."""
     configured = judge.evaluator if isinstance(judge, ConfiguredEvaluator) else judge
-    for name in THRESHOLDS:
+    for name in CALIBRATED_OPTIONS:
         setting = getattr(configured, name, None)
         if isinstance(setting, int | float):
             return float(setting)

@@ -9,8 +9,8 @@ from itertools import combinations
 from typing import Unpack
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.data.json_documents import ensure_documents, ensure_json
 from fieldmark.data.json_parser import JsonDialect, Role
+from fieldmark.data.json_rows import ensure_documents, ensure_json
 from fieldmark.data.model_text import read_candidate, read_expected
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.metrics.consistency import Ranking, agreement, consistency

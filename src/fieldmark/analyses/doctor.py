@@ -24,7 +24,7 @@ from fieldmark.model.kernel import COMPILED
 from fieldmark.registry import Plugin
 from fieldmark.report.document import Cell, Column, Data, Document, Line, Table, Tone
 from fieldmark.report.render import ShownRecord
-from fieldmark.rules.context import Code
+from fieldmark.rules.config_values import Code
 from fieldmark.runs.eval_file import load_eval
 from fieldmark.runs.eval_setup import one_per_target
 from fieldmark.runs.run_index import ROOT

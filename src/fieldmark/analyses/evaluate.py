@@ -12,13 +12,12 @@ from typing import Final, TypeAlias, Unpack
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.result import EvalResult, run_result
 from fieldmark.analyses.runs import annotate
-from fieldmark.data.tables import read_table
+from fieldmark.data.arrow_tables import read_table
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.model.case import Case
-from fieldmark.rules.context import Code, Context
-from fieldmark.rules.located import locate
+from fieldmark.rules.config_values import Code, Context, locate
 from fieldmark.runs.case_processor import with_regions
 from fieldmark.runs.eval_file import EvalSpec, load_eval, read_eval
 from fieldmark.runs.eval_setup import (

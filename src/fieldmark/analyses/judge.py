@@ -16,9 +16,8 @@ from fieldmark.evaluators.base import ConfiguredEvaluator, Score, needs_expected
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.registry import Plugin
-from fieldmark.rules.context import Context
+from fieldmark.rules.config_values import Context, locate
 from fieldmark.rules.evaluators import read_evaluator
-from fieldmark.rules.located import locate
 from fieldmark.runs.evaluator_runner import open_evaluators
 from fieldmark.values.records import to_json
 

@@ -24,7 +24,7 @@ from fieldmark.analyses.recount import (
 )
 from fieldmark.analyses.result import RunResult
 from fieldmark.analyses.score import score_with
-from fieldmark.data.files import STDIN, is_url
+from fieldmark.data.input_files import STDIN, is_url
 from fieldmark.data.inputs import InputLike
 from fieldmark.errors import ConfigError, OptionHint, OptionPhrase, OptionText, Problem
 from fieldmark.metrics.consistency import rank as ranking_of

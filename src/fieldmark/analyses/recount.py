@@ -34,7 +34,7 @@ from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.kernel import unparsed
 from fieldmark.model.outcomes import AttributeTable
-from fieldmark.rules.untrusted_rules import find_refused_rule
+from fieldmark.rules.rules_file import find_refused_rule
 from fieldmark.runs.attribute_table import StoredAttributes
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.remote_runs import local_copy

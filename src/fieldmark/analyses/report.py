@@ -13,7 +13,7 @@ from fieldmark.analyses.diff import DiffResult, diff
 from fieldmark.analyses.recount import stored_intervals, stored_run
 from fieldmark.analyses.review import review_of
 from fieldmark.analyses.show import RunRules
-from fieldmark.data.files import is_url
+from fieldmark.data.input_files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError
 from fieldmark.judges.llm.images import ImageError
 from fieldmark.judges.managed_process import ProcessGroup

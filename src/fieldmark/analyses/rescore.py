@@ -15,9 +15,9 @@ from typing import ClassVar, Final, cast
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RecountedRun, RunLike, resampling_of, stored_run
 from fieldmark.analyses.result import RunResult, run_result
-from fieldmark.data.files import is_url, open_file, redacted_url
+from fieldmark.data.file_blocks import IrregularLinesError, nth_line_offsets
+from fieldmark.data.input_files import is_url, open_file, redacted_url
 from fieldmark.data.inputs import Coverage, Inputs
-from fieldmark.data.line_offsets import IrregularLinesError, nth_line_offsets
 from fieldmark.data.pairing import ReadStatistics
 from fieldmark.data.partitions import LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, OptionError

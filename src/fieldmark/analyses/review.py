@@ -19,7 +19,7 @@ from fieldmark.analyses.improve import corrected_fact
 from fieldmark.analyses.recount import RecountedRun, RunLike, paired_cases, stored_rules, stored_run
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.tokens import Tokens
-from fieldmark.data.json_documents import ensure_json
+from fieldmark.data.json_rows import ensure_json
 from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.headline import METRIC_TITLES
@@ -32,7 +32,7 @@ from fieldmark.plan import compile_plan
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table, note
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import outcome_text
-from fieldmark.rules.files import load_file
+from fieldmark.rules.config_files import load_file
 from fieldmark.rules.rules_file import native_form
 from fieldmark.runs.case_processor import CaseProcessor
 from fieldmark.runs.case_result import CaseResult, FieldResult

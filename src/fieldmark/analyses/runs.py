@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import stored_intervals
 from fieldmark.analyses.result import EvalResult, RunResult
-from fieldmark.data.files import is_url, redacted_url
+from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, check_gate, less_is_better
 from fieldmark.metrics.headline import (

@@ -50,7 +50,7 @@ from fieldmark.report.exports.json import case_document
 from fieldmark.report.html.cases import CaseLine, repeated_errors, worst_cases
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import cost_facts, input_text, mistake_counts, outcome_text, score_text
-from fieldmark.rules.comparator_catalog import normalization
+from fieldmark.rules.rule_catalog import normalization
 from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.runs.settings import resolve_settings
 from fieldmark.runs.stored_run import StoredRun

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, TypeAlias
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RunLike, stored_run
 from fieldmark.analyses.result import RunResult
-from fieldmark.data.files import open_file
+from fieldmark.data.input_files import open_file
 from fieldmark.data.input_warnings import warn_confidences
 from fieldmark.data.inputs import Coverage, InputLike
 from fieldmark.data.pairing import open_candidates

@@ -36,7 +36,7 @@ from fieldmark.report.exports.junit import JunitFile
 from fieldmark.report.render import document_text
 from fieldmark.report.run_document import targets_table
 from fieldmark.report.tables import failure_text, gate_text
-from fieldmark.rules.context import Code
+from fieldmark.rules.config_values import Code
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.eval_file import EvalSpec, load_eval
 from fieldmark.runs.eval_setup import for_target, one_per_target

@@ -16,7 +16,7 @@ from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, FieldmarkError, LimitError
 from fieldmark.evaluators.base import Score, Status
 from fieldmark.model.json import JsonObject
-from fieldmark.rules.files import load_file, parse_json
+from fieldmark.rules.config_files import load_file, parse_json
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.records import to_json
 

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from fieldmark import registry
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
-from fieldmark.data.files import STDIN, is_url
+from fieldmark.data.input_files import STDIN, is_url
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError, OptionError, with_hint
 from fieldmark.metrics.gates import GateKind, parse_gate

@@ -13,7 +13,7 @@ from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import RegisteredChoice, values_option
 from fieldmark.cli.streams import print_message, write_stdout
-from fieldmark.data.files import is_url
+from fieldmark.data.input_files import is_url
 from fieldmark.registry import Plugin
 
 _STDOUT = "-"

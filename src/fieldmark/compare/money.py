@@ -11,7 +11,7 @@ from fieldmark.errors import OptionError, with_hint
 from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.currencies import CODES
+from fieldmark.values.currencies import currencies
 from fieldmark.values.numbers import (
     Number,
     NumberFormat,
@@ -104,7 +104,8 @@ class Money:
 
 def _checked_currency(code: str) -> str:
     """Return the code of a currency; raise an error if it is unknown."""
-    if code.upper() in CODES:
+    codes = currencies().codes
+    if code.upper() in codes:
         return code.upper()
     message = f"must be the code of a currency, such as EUR; got {code!r}"
-    raise OptionError("currency", with_hint(message, did_you_mean(code.upper(), CODES)))
+    raise OptionError("currency", with_hint(message, did_you_mean(code.upper(), codes)))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, cast
 
 from fieldmark.compare.fuzzy import MAX_TEXT_LENGTH
-from fieldmark.compare.lexical import lexical_similarity
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonValue
@@ -50,7 +49,8 @@ class Lexical:
         >>> Lexical().similarities([("net thirty days", "Net 30 Days")])
         [1.0]
         """
-        # Importing the tables of words takes time, and most rules do not need them.
+        # Reading the tables of words takes time, and most rules do not need them.
+        from fieldmark.compare.lexical.similarity import lexical_similarity
 
         return [
             _TOO_LONG if max(map(len, pair)) > MAX_TEXT_LENGTH else lexical_similarity(*pair)

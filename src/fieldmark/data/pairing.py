@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 import numpy as np
 import orjson
 
-from fieldmark.data.duplicate_ids import DuplicateIds
-from fieldmark.data.files import STDIN, FileState
+from fieldmark.data.input_files import STDIN, FileState
 from fieldmark.data.input_warnings import (
     first_non_finite,
     warn_confidences,
@@ -22,9 +21,10 @@ from fieldmark.data.input_warnings import (
     warn_unreadable_sides,
 )
 from fieldmark.data.inputs import Coverage, InputLike, Inputs
-from fieldmark.data.json_lines import JsonlSource, spill_to_lines
 from fieldmark.data.json_parser import JsonDialect, Role, parse_lines
+from fieldmark.data.json_rows import JsonlSource, spill_to_lines
 from fieldmark.data.layout import (
+    DuplicateIds,
     Layout,
     RatedDocument,
     RowFault,

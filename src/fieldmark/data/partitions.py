@@ -11,24 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
-from fieldmark.data.derived_rows import DerivedSource
+from fieldmark.data.arrow_tables import ParquetSource, RowGroupSource
 from fieldmark.data.file_blocks import (
     BlockRange,
     FileBlock,
+    IrregularLinesError,
+    LineBlock,
+    LineOffsets,
     SearchMap,
     block_ranges,
     check_divisible,
     file_blocks,
-)
-from fieldmark.data.files import InputFile, is_compressed, open_file
-from fieldmark.data.inputs import Inputs
-from fieldmark.data.json_lines import JsonlSource
-from fieldmark.data.json_parser import JsonDialect, Role
-from fieldmark.data.layout import Layout
-from fieldmark.data.line_offsets import (
-    IrregularLinesError,
-    LineBlock,
-    LineOffsets,
     id_pattern,
     nth_line_offsets,
     read_block,
@@ -36,9 +29,13 @@ from fieldmark.data.line_offsets import (
     read_line_offsets,
     too_long_error,
 )
+from fieldmark.data.input_files import InputFile, is_compressed, open_file
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.json_parser import JsonDialect, Role
+from fieldmark.data.json_rows import JsonlSource
+from fieldmark.data.layout import Layout
 from fieldmark.data.pairing import PairStream
-from fieldmark.data.parquet import ParquetSource, RowGroupSource
-from fieldmark.data.rows import RowBlock, RowSource, changed_error
+from fieldmark.data.rows import DerivedSource, RowBlock, RowSource, changed_error
 from fieldmark.data.sides import InputSide, OpenedInputs, make_dialect
 from fieldmark.errors import DataError, Location
 

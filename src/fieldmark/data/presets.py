@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark import registry
-from fieldmark.data.derived_rows import DerivedSource
-from fieldmark.data.files import (
+from fieldmark.data.input_files import (
     STDIN,
     InputFile,
     buffer_stream,
@@ -24,9 +23,9 @@ from fieldmark.data.files import (
     read_whole,
 )
 from fieldmark.data.inputs import InputLike, RowsAre
-from fieldmark.data.json_documents import ValueSource, ensure_documents, is_record, to_json_value
 from fieldmark.data.json_parser import JsonDialect, Role, Row, UnreadableRow, parse_bytes
-from fieldmark.data.rows import RowBlock, RowSource
+from fieldmark.data.json_rows import ValueSource, ensure_documents, is_record, to_json_value
+from fieldmark.data.rows import DerivedSource, RowBlock, RowSource
 from fieldmark.data.sources import DirectorySource
 from fieldmark.errors import DataError, Location, OptionError, with_location
 from fieldmark.metrics.detection.regions import class_names

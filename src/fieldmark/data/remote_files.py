@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
-from fieldmark.data.files import redacted_url
+from fieldmark.data.input_files import redacted_url
 from fieldmark.errors import (
     DataError,
     FieldmarkError,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from fieldmark.data.files import InputFile, open_file
+from fieldmark.data.input_files import InputFile, open_file
 from fieldmark.data.json_parser import Row
 from fieldmark.errors import DataError, Location
 from fieldmark.model.case import CaseContext
@@ -111,6 +111,41 @@ class RowSource(ABC):
         """Close all open files."""
         for file in self.files:
             file.close()
+
+
+@dataclass(slots=True)
+class DerivedSource(RowSource):
+    """The rows of another source, changed; places are those of the other source."""
+
+    source: RowSource
+
+    def __post_init__(self) -> None:
+        self.text_cells, self.in_memory = self.source.text_cells, self.source.in_memory
+        self.bytes_total = self.source.bytes_total
+        self.notes, self.warnings = self.source.notes, self.source.warnings
+
+    def _source_blocks(self) -> Iterator[RowBlock]:
+        for block in self.source.blocks():
+            self.bytes_read = self.source.bytes_read
+            self.json_cells = self.source.json_cells
+            yield block
+
+    def location(self, place: int) -> Location:
+        """Return the location in the other source."""
+        return self.source.location(place)
+
+    def describe(self, place: int) -> str:
+        """Return the place in the other source."""
+        return self.source.describe(place)
+
+    def check_unchanged(self) -> None:
+        """Raise an error if a remote file has changed since it was opened."""
+        self.source.check_unchanged()
+
+    def close(self) -> None:
+        """Close the files of both sources."""
+        RowSource.close(self)
+        self.source.close()
 
 
 def changed_error(name: str) -> DataError:

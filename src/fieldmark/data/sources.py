@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from fieldmark import registry
-from fieldmark.data.csv_rows import CsvSource
-from fieldmark.data.files import (
+from fieldmark.data.arrow_tables import ParquetSource, open_table
+from fieldmark.data.input_files import (
     STDIN,
     InputFile,
     buffer_stream,
@@ -26,14 +26,6 @@ from fieldmark.data.files import (
     redacted_url,
 )
 from fieldmark.data.inputs import InputLike, ParsedFile
-from fieldmark.data.json_documents import (
-    ObjectSource,
-    ValueSource,
-    ensure_documents,
-    is_record,
-    to_json_value,
-)
-from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import (
     Duplicates,
     JsonDialect,
@@ -42,10 +34,16 @@ from fieldmark.data.json_parser import (
     parse_bytes,
     parse_document,
 )
-from fieldmark.data.parquet import ParquetSource
+from fieldmark.data.json_rows import (
+    JsonlSource,
+    ObjectSource,
+    ValueSource,
+    ensure_documents,
+    is_record,
+    to_json_value,
+)
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
-from fieldmark.data.tables import open_table
-from fieldmark.data.xlsx_rows import XlsxSource
+from fieldmark.data.spreadsheets import CsvSource, XlsxSource
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.json import JsonObject
 from fieldmark.model.reader import FileReader

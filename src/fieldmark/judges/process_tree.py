@@ -3,10 +3,10 @@
 What a system offers decides how:
 
 - POSIX: the program has its own process group. A child can leave the group and be reparented when
-  its parent exits. It keeps its environment, so a random marker there identifies it. This requires
-  /proc: on macOS, and if a child also clears its environment, an orphaned process may survive.
+  its parent exits. It keeps its environment, so a random marker there identifies it. An orphaned
+  process may survive if it clears its environment, or if the system does not show it: macOS hides
+  the environment of its own programs.
 - Windows: the program belongs to a job object, which its children cannot leave.
-- Otherwise only the program itself is ended.
 """
 
 from __future__ import annotations
@@ -20,24 +20,23 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from math import ceil
-from pathlib import Path
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from fieldmark.judges.program import ProcessLimits, Program
 
+if TYPE_CHECKING:
+    import psutil
+
 MARKER_VARIABLE: Final = "FIELDMARK_CONTAINED"
 """The environment variable with the markers of all programs that a process descends from."""
-_PROC: Final = Path("/proc")
-_PARENT: Final = 1
-_START_TIME: Final = 19
-"""Indexes into the result of `_read_stat`; the start time distinguishes reused process ids."""
 _PR_SET_PDEATHSIG: Final = 1
 _KILL_ROUNDS: Final = 100
 _KILL_PAUSE: Final = 0.005
-_NEW_GROUP: Final[int] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 _KILL: Final[int] = getattr(signals, "SIGKILL", signals.SIGTERM)
+_NEW_GROUP: Final[int] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 _BREAK: Final[int | None] = getattr(signals, "CTRL_BREAK_EVENT", None)
 
 
@@ -110,18 +109,21 @@ class ProcessTree:
 
         They are terminated, and killed after the grace period.
         """
-        descendants = {} if self.exited() else _descendants(self._pid)
+        import psutil
+
+        descendants: list[psutil.Process] = []
+        if not self.exited():
+            with suppress(psutil.Error, FileNotFoundError):  # /proc may not be mounted
+                descendants = psutil.Process(self._pid).children(recursive=True)
         try:
             if not self.exited() and self._terminate():
                 self.wait(grace)
         finally:
             self._kill()
             status = self.process.wait()
-            for pid, started in descendants.items():
-                # The id may belong to another process by now.
-                stat = _read_stat(pid)
-                if stat and stat[_START_TIME] == started:
-                    _kill(pid)
+            for process in descendants:
+                with suppress(psutil.Error):
+                    process.kill()
             kill_marked(self._marker)
         return status
 
@@ -188,24 +190,32 @@ def end_with_parent(parent: int) -> None:
 
 
 def kill_marked(marker: str, *, wait_for_new: bool = False) -> None:
-    """Kill every process with a marker in its environment until none is left (Linux only).
+    """Kill every process with a marker in its environment until none is left.
 
     If the start of a program was interrupted, its process may have no environment yet. With
     `wait_for_new`, such children get time to start.
     """
-    wanted = marker.encode()
+    import psutil
+
+    own = os.getpid()
     for _ in range(_KILL_ROUNDS):
-        environments = {pid: _read_proc(pid, "environ") for pid in _other_pids()}
-        found = [pid for pid, environment in environments.items() if wanted in environment]
-        if not found and not (
-            wait_for_new
-            and any(
-                _is_new_child(pid) for pid, environment in environments.items() if not environment
-            )
-        ):
+        marked: list[psutil.Process] = []
+        starting = False
+        processes: Iterable[psutil.Process] = ()
+        with suppress(FileNotFoundError):  # /proc may not be mounted
+            processes = list(psutil.process_iter())
+        for process in processes:
+            with suppress(psutil.Error):
+                environment = process.environ()
+                if marker in environment.get(MARKER_VARIABLE, ""):
+                    marked.append(process)
+                elif wait_for_new and not environment and process.ppid() == own:
+                    starting |= process.status() != psutil.STATUS_ZOMBIE
+        if not marked and not starting:
             return
-        for pid in found:
-            _kill(pid)
+        for process in marked:
+            with suppress(psutil.Error):
+                process.kill()
         time.sleep(_KILL_PAUSE)
 
 
@@ -247,52 +257,6 @@ def _set_limits(pid: int, limits: ProcessLimits) -> None:
             except (ProcessLookupError, PermissionError):
                 # The process has exited or changed its user.
                 return
-
-
-def _is_new_child(pid: int) -> bool:
-    """Return whether a process without an environment is a child that has not exited."""
-    stat = _read_stat(pid)
-    return bool(stat) and int(stat[_PARENT]) == os.getpid() and stat[0] != b"Z"
-
-
-def _descendants(root: int) -> dict[int, bytes]:
-    """Return the descendants of a process with their start times."""
-    stats = {pid: fields for pid in _other_pids() if (fields := _read_stat(pid))}
-    found: dict[int, bytes] = {}
-    parents = {root}
-    while parents:
-        children = [pid for pid, fields in stats.items() if int(fields[_PARENT]) in parents]
-        # A snapshot taken while processes start and exit may contain a cycle.
-        parents = set(children) - found.keys()
-        found |= {pid: stats[pid][_START_TIME] for pid in parents}
-    return found
-
-
-def _other_pids() -> list[int]:
-    names: list[str] = []
-    if sys.platform == "linux":
-        with suppress(FileNotFoundError):  # not mounted
-            names = os.listdir(_PROC)  # noqa: PTH208 - faster, and this runs for every case
-    own = os.getpid()
-    return [int(name) for name in names if name.isdigit() and int(name) != own]
-
-
-def _read_stat(pid: int) -> list[bytes]:
-    """Return the fields of /proc/PID/stat after the name of the program."""
-    return _read_proc(pid, "stat").rpartition(b")")[2].split()
-
-
-def _read_proc(pid: int, file: str) -> bytes:
-    try:
-        return (_PROC / str(pid) / file).read_bytes()
-    except OSError:
-        # The process has exited, or belongs to another user.
-        return b""
-
-
-def _kill(pid: int) -> None:
-    with suppress(OSError):
-        os.kill(pid, _KILL)
 
 
 AVAILABLE: Final = hasattr(ctypes, "WinDLL")

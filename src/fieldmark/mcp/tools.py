@@ -21,7 +21,7 @@ from fieldmark.analyses.infer import propose_rules
 from fieldmark.analyses.remote_options import given_options, with_options
 from fieldmark.analyses.score import score
 from fieldmark.analyses.show import CaseFilter, CaseList, explain, show_case, show_cases
-from fieldmark.data.files import is_url
+from fieldmark.data.input_files import is_url
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.roots import LocalRoots, OutsideRootsError
 from fieldmark.errors import ConfigError, LimitError
@@ -30,10 +30,9 @@ from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.exports.json import case_document
-from fieldmark.rules.context import Context, LoadedRules
-from fieldmark.rules.files import load_file
-from fieldmark.rules.rules_file import loaded_rules, read_rules
-from fieldmark.rules.untrusted_rules import RefusedRule, find_refused_rule
+from fieldmark.rules.config_files import load_file
+from fieldmark.rules.config_values import Context, LoadedRules
+from fieldmark.rules.rules_file import RefusedRule, find_refused_rule, loaded_rules, read_rules
 from fieldmark.runs.manifest import RunEntry
 from fieldmark.runs.run_directory import new_run_id
 from fieldmark.runs.run_index import CORRUPT, ROOT, find_run

@@ -11,15 +11,14 @@ from fieldmark.compare.provider_lookup import with_provider_options
 from fieldmark.errors import ConfigError, Location
 from fieldmark.metrics.identity import canonical_sha256, described, without_paths
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.rules.context import Context
-from fieldmark.rules.files import load_file, load_named
-from fieldmark.rules.located import Located
+from fieldmark.rules.config_files import load_file, load_named
+from fieldmark.rules.config_values import Context, Located
 
 CALIBRATED: Final = "calibrated"
 """The value of a threshold that comes from a calibration."""
 CALIBRATION: Final = "calibration"
 """The key with the name of the file."""
-THRESHOLDS: Final = ("threshold", "pass_threshold")
+CALIBRATED_OPTIONS: Final = ("threshold", "pass_threshold")
 """The options that can be calibrated."""
 _FORMAT: Final = 1
 _IDENTITY: Final = ("judge", "options", "target", "threshold", "labels")
@@ -60,7 +59,9 @@ def judge_identity(strategy: object) -> JsonObject:
     options = _mapping(without_paths(named.get("options", {})))
     return {
         "judge": str(getattr(strategy, "name", "")),
-        "options": {name: value for name, value in options.items() if name not in THRESHOLDS},
+        "options": {
+            name: value for name, value in options.items() if name not in CALIBRATED_OPTIONS
+        },
     }
 
 
@@ -70,7 +71,7 @@ def read_calibration(
     """Read the calibration that a threshold among the options refers to, if one does."""
     names = [
         name
-        for name in THRESHOLDS
+        for name in CALIBRATED_OPTIONS
         if name in known and name in options and options[name].value == CALIBRATED
     ]
     file = options.get(CALIBRATION)

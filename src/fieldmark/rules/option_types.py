@@ -18,8 +18,7 @@ from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.rule import Rule
 from fieldmark.rules.calibration import CALIBRATED
-from fieldmark.rules.context import Context
-from fieldmark.rules.located import Located
+from fieldmark.rules.config_values import Context, Located
 from fieldmark.values.annotations import arms_of, is_command_line, without_metadata
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import (

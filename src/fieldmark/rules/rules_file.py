@@ -29,12 +29,14 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.python_function import PythonFunction
 from fieldmark.registry import Plugin
-from fieldmark.rules.calibration import CALIBRATION, with_calibrated_thresholds
-from fieldmark.rules.confidence import CONFIDENCE, CONFIDENCE_KEYS
-from fieldmark.rules.context import Code, Context, LoadedRules, Problems
-from fieldmark.rules.files import load_file
-from fieldmark.rules.functions import FUNCTION_SCHEMA, names_function, read_function
-from fieldmark.rules.located import Located, locate
+from fieldmark.rules.calibration import (
+    CALIBRATED,
+    CALIBRATED_OPTIONS,
+    CALIBRATION,
+    with_calibrated_thresholds,
+)
+from fieldmark.rules.config_files import load_file
+from fieldmark.rules.config_values import Code, Context, LoadedRules, Located, Problems, locate
 from fieldmark.rules.option_types import (
     ConfigKey,
     KeyTable,
@@ -43,8 +45,15 @@ from fieldmark.rules.option_types import (
     ref,
     summary_of,
 )
-from fieldmark.rules.scoring import LIMIT_KEYS, read_convention, read_gates
+from fieldmark.rules.scoring import (
+    CONFIDENCE,
+    CONFIDENCE_KEYS,
+    LIMIT_KEYS,
+    read_convention,
+    read_gates,
+)
 from fieldmark.rules.strategies import (
+    FUNCTION_SCHEMA,
     STRATEGIES,
     STRATEGY_KEYS,
     StrategyChoice,
@@ -52,7 +61,9 @@ from fieldmark.rules.strategies import (
     build_aligner,
     build_comparator,
     choose,
+    names_function,
     read_comparator,
+    read_function,
     read_provider,
     strategies_with,
 )
@@ -720,3 +731,52 @@ def rules_schema() -> JsonObject:
     native: JsonObject = {**RULES_KEYS.to_schema(), "minProperties": 1}
     fields: JsonObject = {"type": "array", "items": ref("field"), "minItems": 1}
     return any_of([native, fields, ref("by_path"), {"const": AUTO}])
+
+
+# --- rules of clients -----------------------------------------------------------------------------
+
+
+class RefusedRule(StrEnum):
+    """What rules of clients must not contain: a model with an endpoint, or the name of a file.
+
+    A server would call the endpoint or read the file. Functions are refused wherever rules are
+    read without permission.
+    """
+
+    PROVIDER = PROVIDER.name
+    SAFETY = SAFETY.name
+    CALIBRATION = CALIBRATION
+
+
+_LOCAL: Final = {
+    RefusedRule.PROVIDER: (Plugin.PROVIDERS, frozenset({"lexical", "recorded"})),
+    RefusedRule.SAFETY: (Plugin.SAFETY, frozenset({"none", "wordlist"})),
+}
+"""What rules of clients may select, by key."""
+
+
+def find_refused_rule(rules: JsonValue) -> RefusedRule | None:
+    """Return what rules contain at any depth that a client must not use, if anything."""
+    pending = [rules]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            for key, (_, local) in _LOCAL.items():
+                name, given = registered_name(item, key), item.get(key)
+                reads_file = isinstance(given, dict) and "file" in given
+                if name is not None and (name not in local or reads_file):
+                    return key
+            # Only for such a threshold a file is read, which may be named at another depth.
+            if any(item.get(option) == CALIBRATED for option in CALIBRATED_OPTIONS):
+                return RefusedRule.CALIBRATION
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+    return None
+
+
+def registered_name(rules: JsonObject, key: RefusedRule) -> str | None:
+    """Return the registered name of a provider or judge, or None if the value names none."""
+    given = rules.get(key)
+    name = given.get("type") if isinstance(given, dict) else given
+    return registry.canonical(_LOCAL[key][0], name) if isinstance(name, str) else None

@@ -14,17 +14,55 @@ from fieldmark.compare.function import FunctionMatch
 from fieldmark.errors import ConfigError, Location, MissingExtra, OptionError, with_hint
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
-from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.python_function import REFERENCE, REFERENCE_FORM, PythonFunction
 from fieldmark.registry import Plugin
 from fieldmark.rules.calibration import CALIBRATION, read_calibration
-from fieldmark.rules.context import Context
-from fieldmark.rules.files import load_named, load_table
-from fieldmark.rules.functions import names_function, read_function
-from fieldmark.rules.located import Located
+from fieldmark.rules.config_files import load_named, load_table
+from fieldmark.rules.config_values import Code, Context, Located
 from fieldmark.rules.option_types import read_option
 from fieldmark.values.annotations import Share
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import describe
+
+# --- Python functions -----------------------------------------------------------------------------
+
+FUNCTION_SCHEMA: Final[JsonObject] = {"type": "string", "pattern": r"^(.+\.py|[\w.]+):\w+(\.\w+)*$"}
+"""The name of a function in a file."""
+_NOT_ALLOWED: Final = (
+    "functions in files run only with --allow-code (in Python: allow_code=True), and never over "
+    "HTTP or MCP"
+)
+
+
+def names_function(located: Located) -> bool:
+    """Whether a value is a function, or has the form of the name of one."""
+    value: object = located.value
+    return callable(value) or (isinstance(value, str) and ":" in value)
+
+
+def read_function(located: Located, key: str, context: Context) -> PythonFunction | None:
+    """Read a function; without permission, the name of a function in a file is a problem.
+
+    Nothing is imported here: a function that a file names is loaded when a run starts.
+    """
+    value: object = located.value
+    if callable(value):
+        return PythonFunction.of(value)
+    if not isinstance(value, str) or not REFERENCE.match(value):
+        got = describe(located.value)
+        context.add(f"{key}: {REFERENCE_FORM}, got {got}", located.location)
+        return None
+    message = f"{key}: {value!r} is a Python function"
+    if context.code is Code.REFUSE:
+        context.add(message, located.location, _NOT_ALLOWED)
+        return None
+    if context.code is Code.CHECK:
+        context.warn(message, located.location, _NOT_ALLOWED)
+    return PythonFunction(value, context.directory)
+
+
+# --- strategies -----------------------------------------------------------------------------------
 
 STRATEGY_KEYS: Final = {"match": Plugin.COMPARATORS, "align": Plugin.ALIGNERS}
 """The keys of a field that name a strategy; its options may be given next to it."""

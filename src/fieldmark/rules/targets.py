@@ -12,9 +12,9 @@ from fieldmark.errors import Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.registry import Plugin
-from fieldmark.rules.context import Context
-from fieldmark.rules.files import load_named, load_text, named_path
-from fieldmark.rules.located import Located
+from fieldmark.rules.config_files import load_named, load_text, named_path
+from fieldmark.rules.config_values import Context, Located
+from fieldmark.rules.evaluators import read_structured_option
 from fieldmark.rules.option_types import (
     ConfigKey,
     KeyTable,
@@ -23,7 +23,6 @@ from fieldmark.rules.option_types import (
     refuse_unknown,
 )
 from fieldmark.rules.strategies import StrategyChoice, build, choose, take_options
-from fieldmark.rules.structured_options import read_structured_option
 from fieldmark.values.annotations import NonNegativeInt, PositiveFloat, PositiveInt
 from fieldmark.values.value_types import describe
 

@@ -28,12 +28,12 @@ from ruamel.yaml.events import (
 
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonValue
-from fieldmark.rules.context import Problems
-from fieldmark.rules.located import (
+from fieldmark.rules.config_values import (
     MAX_DEPTH,
     MAX_DIGITS,
     MAX_NODES,
     Located,
+    Problems,
     located_list,
     located_object,
 )

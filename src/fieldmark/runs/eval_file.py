@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast, overload
 
-from fieldmark.data.files import is_url, redacted_url
+from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.data.inputs import InputLike, Inputs, ParsedFile
 from fieldmark.errors import DataError, Location, OptionError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
@@ -17,10 +17,7 @@ from fieldmark.model.comparison import Provider
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules
 from fieldmark.rules.agentv import is_agentv, native_form
-from fieldmark.rules.confidence import CONFIDENCE
-from fieldmark.rules.context import Code, Context, LoadedRules
-from fieldmark.rules.evaluators import read_evaluators
-from fieldmark.rules.files import (
+from fieldmark.rules.config_files import (
     is_known_missing,
     load_file,
     load_named,
@@ -28,7 +25,8 @@ from fieldmark.rules.files import (
     load_text,
     named_path,
 )
-from fieldmark.rules.located import Located
+from fieldmark.rules.config_values import Code, Context, LoadedRules, Located
+from fieldmark.rules.evaluators import read_evaluators
 from fieldmark.rules.option_types import (
     ConfigKey,
     KeyTable,
@@ -46,7 +44,7 @@ from fieldmark.rules.rules_file import (
     rules_schema,
     with_thresholds,
 )
-from fieldmark.rules.scoring import read_gates
+from fieldmark.rules.scoring import CONFIDENCE, read_gates
 from fieldmark.rules.strategies import read_comparator
 from fieldmark.rules.targets import InlineCase, Target, case_id, read_target, read_targets
 from fieldmark.runs.run_options import EvalOptions

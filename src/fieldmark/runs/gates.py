@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
-from fieldmark.data.files import is_url
+from fieldmark.data.input_files import is_url
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.evaluators.base import data_dependent_prefixes
 from fieldmark.metrics.confidence import ConfidenceTally

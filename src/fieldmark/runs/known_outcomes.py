@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, cast
 
-from fieldmark.data.files import open_file, read_whole
+from fieldmark.data.input_files import open_file, read_whole
 from fieldmark.errors import ConfigError, LimitError, Location, StorageError
 from fieldmark.metrics.taxonomy import MISTAKES
 from fieldmark.model.case import CaseInput, Verdict

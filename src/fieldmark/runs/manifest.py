@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, NamedTuple
 
-from fieldmark.data.files import is_url, open_file
+from fieldmark.data.input_files import is_url, open_file
 from fieldmark.data.inputs import InputLike
 from fieldmark.metrics.conventions import rule_weights
 from fieldmark.metrics.headline import HEADLINE_METRICS, QUALITY_METRICS

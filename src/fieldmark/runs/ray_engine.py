@@ -24,7 +24,7 @@ import ray
 from ray import ObjectRef, data
 from ray.exceptions import RayError, RayTaskError
 
-from fieldmark.data.files import is_compressed
+from fieldmark.data.input_files import is_compressed
 from fieldmark.data.pairing import PairStream
 from fieldmark.data.partitions import (
     IdLine,

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from fieldmark.data.files import is_url
+from fieldmark.data.input_files import is_url
 from fieldmark.data.remote_files import RemoteDirectory
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.judges.llm.response_cache import default_cache_file

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fieldmark.data.files import is_url, redacted_url
+from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.case import Case
 from fieldmark.plan import Plan

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias, TypedDict, Unpack, cast
 
-from fieldmark.data.files import STDIN, is_url, redacted_url
+from fieldmark.data.input_files import STDIN, is_url, redacted_url
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
 from fieldmark.metrics.conventions import CONVENTIONS

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fieldmark.compare.provider_lookup import is_repeatable
-from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.file_blocks import SearchMap
-from fieldmark.data.files import is_url, redacted_url
+from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.json_parser import JsonDialect, Role
+from fieldmark.data.layout import DuplicateIds
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
 from fieldmark.data.partitions import Partitions, partition, single_row_group, why_indivisible
 from fieldmark.errors import ConfigError, Location
@@ -30,8 +30,7 @@ from fieldmark.metrics.identity import describe
 from fieldmark.metrics.summary import RESAMPLING, Resampling, Summary, summarize, with_confidence
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
-from fieldmark.model.json import JsonObject
-from fieldmark.model.outcomes import Attribute, AttributeTable
+from fieldmark.model.outcomes import Attribute
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.runs.attribute_table import RowNumbers
 from fieldmark.runs.case_processor import (
@@ -137,6 +136,15 @@ class FinishedRun(NamedTuple):
     kept: KeptCases | None
 
 
+class SegmentResult(NamedTuple):
+    """The results of a segment that this process compared; `stored` ones are written already."""
+
+    number: int
+    results: Sequence[CaseResult]
+    unreadable: Sequence[Case]
+    stored: bool
+
+
 # As a decorator, so that what only the run needs is freed, and not searched for garbage, when the
 # thresholds are restored.
 @relaxed_gc()
@@ -185,10 +193,9 @@ def run_session(
         )
         summary = summary if options["values"] else summary.without_classes()
         if directory is not None:
-            lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
             directory.finish(
                 summary,
-                lists=lists,
+                lists={path: describe(aligner) for path, aligner in session.lists.items()},
                 before_end=partial(before_end, directory, summary),
             )
     notes = [*prepared.stream.notes, *list_notes(session.lists), *session.notes]
@@ -214,31 +221,8 @@ def _read_again(prepared: PreparedRun, files: PairedFiles, options: RunOptions) 
     return kept
 
 
-class _RowWriter:
-    """Writes results to the directory of a run."""
-
-    __slots__ = ("directory", "encoder")
-
-    def __init__(
-        self,
-        directory: RunDirectory,
-        table: AttributeTable,
-        seeds: Sequence[Attribute] | None,
-        *,
-        values: bool,
-    ) -> None:
-
-        self.directory = directory
-        self.encoder = CaseEncoder(RowNumbers(table, seeds), values=values)
-
-    def write(self, number: int, results: Sequence[CaseResult], *, non_finite: bool) -> None:
-        """Write the results of a segment."""
-        rows = self.encoder.encode(number, results, non_finite=non_finite)
-        self.directory.append(rows, self.encoder.numbers.take_new())
-
-
 class _Session:
-    """A run in progress."""
+    """A run in progress: its plan, and everything that is collected about its cases."""
 
     def __init__(
         self,
@@ -249,429 +233,405 @@ class _Session:
         progress: Progress | None = None,
         observers: Sequence[Observer] = (),
     ) -> None:
-        self._prepared = prepared
-        self._options = options
-        self._stack = stack
+        self.prepared = prepared
+        self.options = options
+        self.settings = prepared.settings
+        self.stream = prepared.stream
+        self.directory = directory
+        self.observers = list(observers)
         self._progress = progress
-        self._observers = list(observers)
-        self._settings = prepared.settings
-        self._stream = prepared.stream
-        self._plan = compile_plan(self._settings.rules)
-        self._own_plans: dict[str, Plan] = {}
-        plans = {id(self._settings.rules): self._plan}
-        for case_id, rules in self._settings.own_rules.items():
+        self.plan = compile_plan(self.settings.rules)
+        self.own_plans: dict[str, Plan] = {}
+        plans = {id(self.settings.rules): self.plan}
+        for case_id, rules in self.settings.own_rules.items():
             if id(rules) not in plans:
-                plans[id(rules)] = compile_plan(rules, self._plan.table)
-            self._own_plans[case_id] = plans[id(rules)]
-        self.kept: KeptCases | None = None
-        self._stored: StoredResults | None = None
-        self._rows: _RowWriter | None = None
+                plans[id(rules)] = compile_plan(rules, self.plan.table)
+            self.own_plans[case_id] = plans[id(rules)]
+        self.stored: StoredResults | None = None
+        self.segment_size = prepared.segment_size
         if directory is not None:
-            seeds = None
+            self.segment_size = directory.manifest.segment_size
             if directory.whole.next_segment:
-                self._stored = StoredResults(directory, self._plan, self._own_plans)
-                seeds = self._stored.attributes.seeds
-            self._rows = _RowWriter(directory, self._plan.table, seeds, values=options["values"])
-        self._size = prepared.segment_size if directory is None else directory.manifest.segment_size
-        self._totals = self._new_totals()
-        self._runner: EvaluatorRunner | None = None
-        self._regions: RegionTotals | None = None
-        if self._stream.format_in is not None:
-            self._regions = RegionTotals()
-        self._dialect = JsonDialect(role=Role.CANDIDATE)
-        self._first_non_finite = ""
-        self._target_warnings: list[str] = []
-        self._worker_lists: dict[str, Aligner] = {}
-        self._done = self._next = self._bytes = 0
+                self.stored = StoredResults(directory, self.plan, self.own_plans)
+        seeds = None if self.stored is None else self.stored.attributes.seeds
+        self._start_counting(seeds)
+        self.runner: EvaluatorRunner | None = None
+        if prepared.evaluators or prepared.own_evaluators:
+            self.runner = stack.enter_context(
+                open_evaluators(
+                    prepared.evaluators,
+                    prepared.own_evaluators,
+                    concurrency=prepared.concurrency,
+                    settings=self.settings,
+                )
+            )
+        self.regions = None if self.stream.format_in is None else RegionTotals()
+        self.kept: KeptCases | None = None
         self.notes: list[str] = []
+        self.dialect = JsonDialect(role=Role.CANDIDATE)
+        self.target_warnings: list[str] = []
+        self._first_non_finite = ""
+        self._worker_lists: dict[str, Aligner] = {}
+        self._worker_ids = DuplicateIds()
+        self._worker_statistics: ReadStatistics | None = None
+        self.next_segment = self._cases_done = self._bytes_done = 0
+
+    def _start_counting(self, seeds: Sequence[Attribute] | None) -> None:
+        numbers = RowNumbers(self.plan.table, seeds)
+        self.encoder = CaseEncoder(numbers, values=self.options["values"])
+        self.totals = RunTotals(
+            self.plan.table,
+            values=self.options["values"],
+            sampled=wants_intervals(self.options),
+            rule_sets=self.settings.rule_sets,
+            by=slice_keys(self.options),
+            confidences=self.settings.confidence is not None,
+        )
+
+    def start_over(self) -> None:
+        """Forget the attributes of a first segment whose rows were not in the same order.
+
+        Otherwise the numbers of attributes would depend on the number of workers.
+        """
+        if not self.next_segment and self.directory is not None and self.stored is None:
+            self.plan = compile_plan(self.settings.rules)
+            self._start_counting(None)
 
     def keep_cases(self) -> KeptCases:
         """Keep all cases for the result of the run, or read its files again if this is possible."""
-        prepared, read_again = self._prepared, None
-        settings = self._settings
-        if prepared.files is not None and is_repeatable(settings.rules) and not settings.safety:
-            read_again = partial(_read_again, prepared, prepared.files, self._options)
+        files, settings, read_again = self.prepared.files, self.settings, None
+        if files is not None and is_repeatable(settings.rules) and not settings.safety:
+            read_again = partial(_read_again, self.prepared, files, self.options)
         self.kept = KeptCases(
-            self._plan.table,
-            self._settings.convention,
-            values=self._options["values"],
+            self.plan.table,
+            settings.convention,
+            values=self.options["values"],
             read_again=read_again,
         )
         return self.kept
 
     def run(self) -> None:
         """Process all cases, in several processes if possible and worthwhile."""
-        prepared = self._prepared
-        if prepared.evaluators or prepared.own_evaluators:
-            self._runner = self._stack.enter_context(
-                open_evaluators(
-                    prepared.evaluators,
-                    prepared.own_evaluators,
-                    concurrency=prepared.concurrency,
-                    settings=self._settings,
-                )
-            )
-        if prepared.parts is not None:
-            self._merge_parts(prepared.parts)
-            return
-        partitioned = self._may_be_partitioned()
-        if partitioned and self.kept is not None:
-            self.kept.drop()  # workers return no results
-        if not (partitioned and self._run_partitions()):
-            self._run_serially()
+        with closing(_results(self)) as results:
+            for result in results:
+                if isinstance(result, SegmentResult):
+                    self._take_segment(result)
+                else:
+                    self._take_partitions(result)
+                # What is reported is written, so that a run that is stopped here has it.
+                if self._progress is not None:
+                    done = self._cases_done, self._bytes_done
+                    self._progress(*done, self.stream.bytes_total)
+
+    def _take_segment(self, segment: SegmentResult) -> None:
+        """Count and write the cases of a segment."""
+        results, dialect = segment.results, self.dialect
+        if dialect.non_finite and not self._first_non_finite:
+            self._first_non_finite = first_non_finite(result.case for result in results)
+        self._count(results, segment.unreadable)
+        non_finite = self.stream.non_finite or dialect.non_finite > 0
+        if self.directory is not None and not segment.stored:
+            rows = self.encoder.encode(segment.number, results, non_finite=non_finite)
+            self.directory.append(rows, self.encoder.numbers.take_new())
+        elif self.kept is not None:
+            self.kept.add(results, non_finite=non_finite)
+        self._cases_done += len(results) + len(segment.unreadable)
+        self._bytes_done = self.stream.bytes_read
+
+    def _count(self, results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
+        self.totals.add(results, unreadable)
+        if self.regions is not None:
+            self.regions.add(results)
+        if self.runner is not None:
+            # Scores differ between cases, so counting identical cases together saves nothing.
+            self.totals.tally.settle()
+        for observe in self.observers:
+            observe(results, unreadable)
+
+    def _take_partitions(self, result: PartitionResult) -> None:
+        """Add the sums of partitions, and write their rows unless they are written already."""
+        self.totals.merge(result.totals)
+        if self.runner is not None and result.evaluations is not None:
+            self.runner.merge(result.evaluations)
+        self._worker_lists.update(result.lists)
+        self._worker_ids.add([*result.ids])
+        before = self._worker_statistics
+        statistics = result.statistics
+        self._worker_statistics = statistics if before is None else before.joined(statistics)
+        if self.directory is not None and result.number >= self.directory.whole.next_segment:
+            self.directory.append(result.rows, result.attributes)
+        self.next_segment = result.after
+        self._cases_done = self.next_segment * self.segment_size
+        self._bytes_done += result.size
+
+    def finish_reading(self) -> None:
+        """Give the stream the statistics of all partitions; a duplicate id is an error."""
+        if self.stream.sides[0].has_ids and self._worker_ids.may_repeat():
+            # Reading from the start raises an error that names both rows.
+            for _ in self.stream.batches():
+                pass
+        read = self._worker_statistics
+        self.stream.absorb([] if read is None else [read])
 
     def summary(self) -> Summary:
         """Return the metrics of all cases, without confidence intervals."""
-        self._totals.tally.add_unexpected(self._stream.coverage.unexpected)
-        structural = self._structural_warnings()
+        stream, settings, totals = self.stream, self.settings, self.totals
+        totals.tally.add_unexpected(stream.coverage.unexpected)
+        structural: tuple[str, ...] = tuple(stream.structural)
+        # A judge may compare documents that have nothing in common.
+        if not structural and not has_judges(self.prepared.evaluators):
+            cases = totals.tally.sums().cases
+            read = cases.scored - cases.missing - cases.unparseable
+            structural = tuple(structural_warnings(totals.tally.facts(), read=read))
+        input_warnings = [*stream.warnings, *dict.fromkeys(self.target_warnings)]
+        if self.dialect.non_finite:
+            number = self.dialect.non_finite
+            input_warnings.append(warn_non_finite("target", number, self._first_non_finite))
         summary = summarize(
-            self._totals.tally,
-            self._settings.convention,
-            applied=self._settings.applied,
-            evaluators=None if self._runner is None else self._runner.summaries(),
-            warnings=(*structural, *self._warnings()),
+            totals.tally,
+            settings.convention,
+            applied=settings.applied,
+            evaluators=None if self.runner is None else self.runner.summaries(),
+            warnings=(*structural, *self._warnings(input_warnings)),
         )
         summary = replace(
             summary,
             structural_warnings=structural,
-            input_warnings=(*self._stream.structural, *self._input_warnings()),
+            input_warnings=(*stream.structural, *input_warnings),
         )
-        if self._totals.confidence is not None and self._settings.confidence is not None:
-            options = self._settings.confidence
-            if options.scale is None:
-                options = replace(options, scale=self._stream.coverage.confidence_scale)
-            summary = with_confidence(summary, self._totals.confidence, options)
-        return summary if self._regions is None else self._regions.added_to(summary)
+        if totals.confidence is not None and settings.confidence is not None:
+            confidence = settings.confidence
+            if confidence.scale is None:
+                confidence = replace(confidence, scale=stream.coverage.confidence_scale)
+            summary = with_confidence(summary, totals.confidence, confidence)
+        return summary if self.regions is None else self.regions.added_to(summary)
+
+    def _warnings(self, input_warnings: Sequence[str]) -> Iterator[str]:
+        """Yield all warnings besides the structural ones, in the order in which they are shown."""
+        warnings, facts, runner = self.totals.warnings, self.totals.tally.facts(), self.runner
+        documents = None if runner is None else runner.documents
+        yield from self.settings.warnings
+        yield from warnings.errors()
+        yield from input_warnings
+        yield from warnings.uncertain()
+        if runner is not None:
+            yield from runner.path_warnings()
+        yield from dict.fromkeys(
+            warning
+            for rules in self.settings.rule_sets
+            for warning in unused_rules(rules, facts, warnings.unseen, documents)
+        )
+        if self.totals.slices is not None:
+            yield from self.totals.slices.warnings(list(facts))
 
     def with_intervals(self, summary: Summary) -> Summary:
         """Return the summary with confidence intervals, if they are requested."""
-        if self._totals.sample is None:
+        if self.totals.sample is None:
             return summary
-
-        counting = self._settings.convention.counting
-        intervals = run_intervals(self._totals.sample, summary, counting, self._prepared.resampling)
+        counting = self.settings.convention.counting
+        intervals = run_intervals(self.totals.sample, summary, counting, self.prepared.resampling)
         return replace(summary, intervals=intervals)
 
     def with_slices(self, summary: Summary) -> Summary:
         """Return the summary with the metrics of all slices, if they are requested."""
-        totals = self._totals.slices
-        if totals is None:
+        if self.totals.slices is None:
             return summary
-        slices = totals.summaries(summary, self._settings.convention)
-        return replace(summary, by=strings(self._options["by"]), slices=slices)
+        slices = self.totals.slices.summaries(summary, self.settings.convention)
+        return replace(summary, by=strings(self.options["by"]), slices=slices)
 
     @property
     def lists(self) -> Mapping[str, Aligner]:
         """The lists in the documents, with the aligner of each."""
-        own = {
-            path: each for plan in self._own_plans.values() for path, each in plan.lists().items()
-        }
-        met = {**own, **self._plan.lists(), **self._worker_lists}
-        return {path: met[path] for path in sorted(met)}
+        aligners: dict[str, Aligner] = {}
+        for plan in (*self.own_plans.values(), self.plan):
+            aligners |= plan.lists()
+        aligners |= self._worker_lists
+        return dict(sorted(aligners.items()))
 
-    def _structural_warnings(self) -> tuple[str, ...]:
-        stream, tally = self._stream, self._totals.tally
-        if stream.structural:
-            return tuple(stream.structural)
-        if self._prepared.evaluators and has_judges(self._prepared.evaluators):
-            return ()  # a judge may compare documents that have nothing in common
-        cases = tally.sums().cases
-        read = cases.scored - cases.missing - cases.unparseable
-        return tuple(structural_warnings(tally.facts(), read=read))
 
-    def _warnings(self) -> tuple[str, ...]:
-        warnings, facts = self._totals.warnings, self._totals.tally.facts()
-        documents = None if self._runner is None else self._runner.documents
-        unused = [
-            warning
-            for rules in self._settings.rule_sets
-            for warning in unused_rules(rules, facts, warnings.unseen, documents)
-        ]
-        return (
-            *self._settings.warnings,
-            *warnings.errors(),
-            *self._input_warnings(),
-            *warnings.uncertain(),
-            *([] if self._runner is None else self._runner.path_warnings()),
-            *dict.fromkeys(unused),
-            *([] if self._totals.slices is None else self._totals.slices.warnings(list(facts))),
-        )
+# --- producers of results -------------------------------------------------------------------------
 
-    def _input_warnings(self) -> Iterator[str]:
-        """Yield the warnings about how the inputs, or the output of a target, were read."""
-        yield from self._stream.warnings
-        yield from dict.fromkeys(self._target_warnings)
-        if self._dialect.non_finite:
-            yield warn_non_finite("target", self._dialect.non_finite, self._first_non_finite)
 
-    # --- one process ------------------------------------------------------------------------------
+def _results(session: _Session) -> Generator[SegmentResult | PartitionResult, None, None]:
+    """Yield the results of all cases in order, from workers if possible and worthwhile.
 
-    def _run_serially(self) -> None:
-        """Process everything in this process, except segments that are already stored."""
-        watched = self._observers or self._runner or self._regions or self._settings.safety
-        if not (watched or self._stored or self._prepared.target):
-            self._stream.keep_unparsed()
+    Each result is taken before the next one is produced.
+    """
+    if session.prepared.parts is not None:
+        yield from session.prepared.parts
+        session.finish_reading()
+        return
+    partitioned = _may_be_partitioned(session)
+    if partitioned and session.kept is not None:
+        session.kept.drop()  # workers return no results
+    if not (partitioned and (yield from _partition_results(session))):
+        yield from _segment_results(session)
+
+
+def _segment_results(session: _Session) -> Generator[SegmentResult, None, None]:
+    """Compare all cases in this process, except segments that are already stored."""
+    prepared, settings, runner = session.prepared, session.settings, session.runner
+    watched = session.observers or runner or session.regions or settings.safety
+    if not (watched or session.stored or prepared.target):
+        session.stream.keep_unparsed()
+    with ExitStack() as stack:
         safety = None
-        if self._settings.safety is not None:
-            safety = self._stack.enter_context(open_safety(self._settings.safety))
-        convention = self._settings.convention
-        rated = self._settings.confidence is not None
+        if settings.safety is not None:
+            safety = stack.enter_context(open_safety(settings.safety))
         processor = CaseProcessor(
-            self._plan, convention, self._own_plans, safety, confidences=rated
+            session.plan,
+            settings.convention,
+            session.own_plans,
+            safety,
+            confidences=settings.confidence is not None,
         )
-        for number, (segment, stored) in enumerate(self._segments(), self._next):
+        numbered = enumerate(_segments(session, stack), session.next_segment)
+        for number, (segment, stored) in numbered:
             cases, unreadable = split_unreadable(segment)
             results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
-            if self._runner is not None:
-                results = self._runner.evaluate(results, stored=stored is not None)
-            if self._dialect.non_finite and not self._first_non_finite:
-                self._first_non_finite = first_non_finite(result.case for result in results)
-            self._count(results, unreadable)
-            non_finite = self._stream.non_finite or self._dialect.non_finite > 0
-            if self._rows is not None and stored is None:
-                self._rows.write(number, results, non_finite=non_finite)
-            elif self.kept is not None:
-                self.kept.add(results, non_finite=non_finite)
-            # What is reported is written, so that a run that is stopped here has it.
-            if self._progress is not None:
-                self._progress(self._done, self._stream.bytes_read, self._stream.bytes_total)
+            if runner is not None:
+                results = runner.evaluate(results, stored=stored is not None)
+            yield SegmentResult(number, results, unreadable, stored is not None)
 
-    def _count(self, results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
-        self._totals.add(results, unreadable)
-        if self._regions is not None:
-            self._regions.add(results)
-        if self._runner is not None:
-            # Scores differ between cases, so counting identical cases together saves nothing.
-            self._totals.tally.settle()
-        for observe in self._observers:
-            observe(results, unreadable)
-        self._done += len(results) + len(unreadable)
 
-    def _segments(self) -> Iterator[tuple[list[Case], list[CaseResult] | None]]:
-        """Yield the cases in segments: stored ones with their results, then the others."""
-        batches: Iterable[Sequence[Case]] = self._stream.batches()
-        selection = self._prepared.selection
-        if selection is not None:
-            batches = ([case] for case in selection(batches))
-        upcoming: Iterator[list[Case]] = islice(segments(batches, self._size), self._next, None)
-        if self._stored is not None:
-            accumulates = self._runner is not None and self._runner.has_accumulators
-            gathers = accumulates or self._regions is not None
-            if gathers and self._prepared.target is not None and not self._options["values"]:
-                raise ConfigError.of(_NOT_STORED, self._prepared.location, "start a new run")
-            for number in range(self._next, self._stored.segments):
-                for segment in islice(upcoming, 1):
-                    cases, _ = split_unreadable(segment)
-                    yield segment, self._stored.restore(number, cases)
-        if self._prepared.target is not None:
-            from fieldmark.runs.targets.candidates import produce_candidates
+def _segments(
+    session: _Session, stack: ExitStack
+) -> Iterator[tuple[list[Case], list[CaseResult] | None]]:
+    """Yield the cases in segments: stored ones with their results, then the others."""
+    prepared, stream, stored = session.prepared, session.stream, session.stored
+    keeps_values = session.options["values"]
+    batches: Iterable[Sequence[Case]] = stream.batches()
+    if prepared.selection is not None:
+        batches = ([case] for case in prepared.selection(batches))
+    all_segments = segments(batches, session.segment_size)
+    upcoming: Iterator[list[Case]] = islice(all_segments, session.next_segment, None)
+    if stored is not None:
+        accumulates = session.runner is not None and session.runner.has_accumulators
+        needs_values = accumulates or session.regions is not None
+        if needs_values and prepared.target is not None and not keeps_values:
+            raise ConfigError.of(_NOT_STORED, prepared.location, "start a new run")
+        for number in range(session.next_segment, stored.segments):
+            for segment in islice(upcoming, 1):
+                cases, _ = split_unreadable(segment)
+                yield segment, stored.restore(number, cases)
+    if prepared.target is not None:
+        from fieldmark.runs.targets.candidates import produce_candidates
 
-            produced = produce_candidates(
-                self._prepared.target,
-                chain.from_iterable(upcoming),
-                warn=self._target_warnings.append,
-                dialect=self._dialect,
-                reading=self._stream.options,
-                run_cache=self._rows.directory.target_cache
-                if self._rows is not None and self._options["values"]
-                else None,
-            )
-            self._stack.enter_context(closing(produced))
-            upcoming = segments(([case] for case in produced), self._size)
-        yield from ((segment, None) for segment in upcoming)
-
-    # --- several processes ------------------------------------------------------------------------
-
-    def _may_be_partitioned(self) -> bool:
-        options = self._options
-        if options["engine"] != PROCESSES:
-            return True
-        if worker_count(options) == 1 or self._stream.bytes_total < PARALLEL_BYTES:
-            return False
-        reason = _why_indivisible(self._prepared, self._observers, options["engine"])
-        if not reason and self.kept is not None and not self.kept.is_droppable:
-            reason = _KEPT
-        if reason in {_KEPT, _LOCAL_FUNCTION}:
-            self.notes.append(f"compared in one process: {reason}")
-        return not reason
-
-    def _run_partitions(self) -> bool:
-        """Process the files in several processes; return whether this was possible.
-
-        The rows of both files are first assumed to be in the same order. If they are not, the ids
-        are read, and processing continues with the next segment.
-        """
-        read = _PartsRead()
-        search_map = self._search_map()
-        for careful in (False, True):
-            if careful and not self._why_not_joined():
-                found: Partitions | None = self._joined()
-            else:
-                found = partition(self._stream, self._size, careful=careful, search_map=search_map)
-            if found is None:
-                if self._options["engine"] != PROCESSES:
-                    reason = f"{_NOT_JOINED}: {self._why_not_joined()}"
-                    self.notes.append(f"compared in one process: {reason}")
-                return False
-            job = WorkerJob(
-                opener=found.opener,
-                settings=self._settings,
-                evaluators=self._prepared.evaluators,
-                scorers=() if self._runner is None else self._runner.scorers,
-                concurrency=self._prepared.concurrency,
-                values=self._options["values"],
-                keep_rows=self._rows is not None,
-                sampled=wants_intervals(self._options),
-                by=slice_keys(self._options),
-            )
-            in_step = True
-            with closing(self._partition_results(job, enumerate(found))) as results:
-                for result in results:
-                    in_step = careful or result.in_step
-                    if not in_step:
-                        self._forget_attributes()
-                        break
-                    self._take(result)
-                    read.add(result)
-            if not in_step:
-                continue
-            if found.reason:
-                self.notes.append(f"compared in one process: {found.reason}")
-            if not found.whole:
-                return False
-            read.finish(self._stream)
-            return True
-        return False
-
-    def _search_map(self) -> SearchMap | None:
-        """Return what counts lines on the cluster, if there is one."""
-        if self._options["engine"] == PROCESSES:
-            return None
-        from fieldmark.runs.ray_engine import map_on_ray
-
-        return partial(map_on_ray, workers=most_tasks(self._options))
-
-    def _forget_attributes(self) -> None:
-        """Forget the attributes of the first segment, if its rows were not in the same order.
-
-        Otherwise the numbers of attributes would depend on the number of workers.
-        """
-        if self._next or self._rows is None or self._stored is not None:
-            return
-        options = self._options
-        self._plan = compile_plan(self._settings.rules)
-        table = self._plan.table
-        self._rows = _RowWriter(self._rows.directory, table, None, values=options["values"])
-        self._totals = self._new_totals()
-
-    def _new_totals(self) -> RunTotals:
-        return RunTotals(
-            self._plan.table,
-            values=self._options["values"],
-            sampled=wants_intervals(self._options),
-            rule_sets=self._settings.rule_sets,
-            by=slice_keys(self._options),
-            confidences=self._settings.confidence is not None,
+        cached = session.directory is not None and keeps_values
+        produced = produce_candidates(
+            prepared.target,
+            chain.from_iterable(upcoming),
+            warn=session.target_warnings.append,
+            dialect=session.dialect,
+            reading=stream.options,
+            run_cache=session.directory.target_cache if cached and session.directory else None,
         )
+        stack.enter_context(closing(produced))
+        upcoming = segments(([case] for case in produced), session.segment_size)
+    yield from ((segment, None) for segment in upcoming)
 
-    def _why_not_joined(self) -> str:
-        """Return why the rows of both sides are not joined on a cluster; empty if they are."""
-        if self._options["engine"] == PROCESSES:
-            return "there is no cluster"
-        from fieldmark.runs.ray_engine import why_not_joined
 
-        return why_not_joined(self._options["engine"], self._stream)
+def _may_be_partitioned(session: _Session) -> bool:
+    options, kept = session.options, session.kept
+    if options["engine"] != PROCESSES:
+        return True
+    if worker_count(options) == 1 or session.stream.bytes_total < PARALLEL_BYTES:
+        return False
+    reason = _why_indivisible(session.prepared, session.observers, options["engine"])
+    if not reason and kept is not None and not kept.is_droppable:
+        reason = _KEPT
+    if reason in {_KEPT, _LOCAL_FUNCTION}:
+        session.notes.append(f"compared in one process: {reason}")
+    return not reason
 
-    def _joined(self) -> Partitions:
-        from fieldmark.runs.ray_engine import join_on_ray
 
-        return join_on_ray(self._stream, self._size, workers=most_tasks(self._options))
+def _partition_results(session: _Session) -> Generator[PartitionResult, None, bool]:
+    """Process the files in several processes; return whether all cases were processed.
 
-    def _merge_parts(self, parts: Iterable[PartitionResult]) -> None:
-        """Take the results of all partitions, which are the whole run."""
-        read = _PartsRead()
-        for result in parts:
-            self._take(result)
-            read.add(result)
-        read.finish(self._stream)
+    The rows of both files are first assumed to be in the same order. If they are not, the ids are
+    read, and processing continues with the next segment.
+    """
+    prepared, options = session.prepared, session.options
+    engine, stream, size = options["engine"], session.stream, session.segment_size
+    search_map: SearchMap | None = None
+    joined: Callable[[], Partitions] | None = None
+    not_joined = ""
+    if engine != PROCESSES:
+        from fieldmark.runs.ray_engine import join_on_ray, map_on_ray, why_not_joined
 
-    def _partition_results(
-        self, job: WorkerJob, partitions: Iterable[NumberedPartition]
-    ) -> Generator[PartitionResult, None, None]:
-        """Yield the results in order; this process does the first segment, workers the rest."""
-        todo: Iterator[NumberedPartition] = islice(partitions, self._next, None)
-        if self._rows is None:
-            yield from self._distributed(job, todo)
-            return
-        directory, numbers = self._rows.directory, self._rows.encoder.numbers
-        restore = None if self._stored is None else self._stored.restore
-        stored = directory.whole.next_segment
-        with open_worker(job, plan=self._plan, numbers=numbers, restore=restore) as local:
-            for number, each in todo:
-                if number >= stored and numbers.seeds is not None:
-                    todo = chain([(number, each)], todo)
+        search_map = partial(map_on_ray, workers=most_tasks(options))
+        not_joined = why_not_joined(engine, stream)
+        if not not_joined:
+            joined = partial(join_on_ray, stream, size, workers=most_tasks(options))
+    for careful in (False, True):
+        found: Partitions | None
+        if careful and joined is not None:
+            found = joined()
+        else:
+            found = partition(stream, size, careful=careful, search_map=search_map)
+        if found is None:
+            if engine != PROCESSES:
+                session.notes.append(f"compared in one process: {_NOT_JOINED}: {not_joined}")
+            return False
+        job = WorkerJob(
+            opener=found.opener,
+            settings=session.settings,
+            evaluators=prepared.evaluators,
+            scorers=() if session.runner is None else session.runner.scorers,
+            concurrency=prepared.concurrency,
+            values=options["values"],
+            keep_rows=session.directory is not None,
+            sampled=wants_intervals(options),
+            by=slice_keys(options),
+        )
+        in_step = True
+        with closing(_job_results(session, job, found)) as results:
+            for result in results:
+                in_step = careful or result.in_step
+                if not in_step:
+                    break
+                yield result
+        if in_step:
+            if found.reason:
+                session.notes.append(f"compared in one process: {found.reason}")
+            if found.whole:
+                session.finish_reading()
+            return found.whole
+        session.start_over()
+    return False
+
+
+def _job_results(
+    session: _Session, job: WorkerJob, partitions: Partitions
+) -> Generator[PartitionResult, None, None]:
+    """Yield the results in order; this process does the first segment, workers all others."""
+    todo: Iterator[NumberedPartition] = islice(enumerate(partitions), session.next_segment, None)
+    files: Sequence[int] = ()
+    if session.directory is not None:
+        numbers, stored = session.encoder.numbers, session.stored
+        first = session.directory.whole.next_segment
+        restore = None if stored is None else stored.restore
+        with open_worker(job, plan=session.plan, numbers=numbers, restore=restore) as local:
+            for number, part in todo:
+                if number >= first and numbers.seeds is not None:
+                    todo = chain([(number, part)], todo)
                     break
                 rows: list[bytes] = []
-                yield local.work([(number, each)], rows.extend)._replace(rows=rows)
+                yield local.work([(number, part)], rows.extend)._replace(rows=rows)
             else:
                 return
-        job = replace(job, seeds=tuple(numbers.seeds))
-        yield from self._distributed(job, todo, files=directory.files)
+        job, files = replace(job, seeds=tuple(numbers.seeds)), session.directory.files
+    from fieldmark.runs.process_engine import run_partitions  # loads multiprocessing
 
-    def _distributed(
-        self, job: WorkerJob, todo: Iterator[NumberedPartition], files: Sequence[int] = ()
-    ) -> Iterator[PartitionResult]:
-        """Yield the results of the engine; judges and models stay in this process."""
-        from fieldmark.runs.process_engine import run_partitions  # loads multiprocessing
+    if not job.scorers and session.prepared.providers.are_local:
+        yield from run_partitions(session.options, job, todo, files=files)
+        return
+    from fieldmark.runs.ray_services import open_services
 
-        if not job.scorers and self._prepared.providers.are_local:
-            yield from run_partitions(self._options, job, todo, files=files)
-            return
-
-        from fieldmark.runs.ray_services import open_services
-
-        with open_services(job) as services:
-            for result in run_partitions(self._options, services.job, todo):
-                services.settle(result)
-                yield result
-
-    def _take(self, result: PartitionResult) -> None:
-        self._totals.merge(result.totals)
-        if self._runner is not None and result.evaluations is not None:
-            self._runner.merge(result.evaluations)
-        self._worker_lists.update(result.lists)
-        if self._rows is not None:
-            directory = self._rows.directory
-            if result.number >= directory.whole.next_segment:
-                directory.append(result.rows, result.attributes)
-        self._next = result.after
-        self._bytes += result.size
-        if self._progress is not None:
-            self._progress(self._next * self._size, self._bytes, self._stream.bytes_total)
-
-
-class _PartsRead:
-    """What was read by the workers: statistics, and ids that must be unique."""
-
-    def __init__(self) -> None:
-
-        self._ids = DuplicateIds()
-        self._statistics: ReadStatistics | None = None
-
-    def add(self, result: PartitionResult) -> None:
-        """Add the next result."""
-        own, self._statistics = self._statistics, result.statistics
-        if own is not None:
-            self._statistics = own.joined(result.statistics)
-        self._ids.add([*result.ids])
-
-    def finish(self, stream: PairStream) -> None:
-        """Give the stream the statistics; a duplicate id is an error."""
-        if stream.sides[0].has_ids and self._ids.may_repeat():
-            # Reading from the start raises an error that names both rows.
-            for _ in stream.batches():
-                pass
-        stream.absorb([] if self._statistics is None else [self._statistics])
+    with open_services(job) as services:  # judges and models stay in this process
+        for result in run_partitions(session.options, services.job, todo):
+            services.settle(result)
+            yield result
 
 
 def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer], engine: str) -> str:

@@ -14,7 +14,7 @@ from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_c
 from fieldmark.metrics.identity import described
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth, Rules, Scope
-from fieldmark.rules.context import LoadedRules
+from fieldmark.rules.config_values import LoadedRules
 
 if TYPE_CHECKING:
     from fieldmark.judges.safety import SafetyJudge
@@ -153,9 +153,8 @@ def resolve_confidence(
 
     if isinstance(given, bool):
         return (own or ConfidenceOptions()) if given else None
-    from fieldmark.rules.confidence import read_confidence
-    from fieldmark.rules.context import Context
-    from fieldmark.rules.located import locate
+    from fieldmark.rules.config_values import Context, locate
+    from fieldmark.rules.scoring import read_confidence
 
     context = Context()
     read = read_confidence(locate(given, context.problems), context)
@@ -170,8 +169,7 @@ def _with_defaults(
 ) -> Rules:
     """Return the rules with another default comparator and aligner, given by name."""
     from fieldmark.registry import Plugin
-    from fieldmark.rules.context import Code, Context
-    from fieldmark.rules.located import Located
+    from fieldmark.rules.config_values import Code, Context, Located
     from fieldmark.rules.strategies import build_aligner, build_comparator, choose
 
     rules = loaded.rules
@@ -200,7 +198,7 @@ def _load(rules: RulesLike, *, allow_code: bool) -> LoadedRules:
         return LoadedRules(rules=rules or Rules(), source={} if rules is None else None)
     if isinstance(rules, LoadedRules):
         return rules
-    from fieldmark.rules.context import Code
+    from fieldmark.rules.config_values import Code
     from fieldmark.rules.rules_file import load_rules, read_rules
 
     code = Code.ALLOW if allow_code else Code.REFUSE

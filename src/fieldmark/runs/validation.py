@@ -13,9 +13,8 @@ from typing import Final
 from fieldmark.errors import ConfigError, FieldmarkError, Problem
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.rules.agentv import is_agentv
-from fieldmark.rules.context import Code, Context
-from fieldmark.rules.files import load_file
-from fieldmark.rules.located import Located
+from fieldmark.rules.config_files import load_file
+from fieldmark.rules.config_values import Code, Context, Located
 from fieldmark.rules.rules_file import loaded_rules, uses_strategies
 from fieldmark.runs.eval_file import read_eval
 from fieldmark.values.text import plural

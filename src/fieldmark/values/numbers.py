@@ -13,7 +13,7 @@ from math import inf, isfinite
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonValue
-from fieldmark.values.currencies import CODES, SYMBOLS
+from fieldmark.values.currencies import currency_codes
 
 Number: TypeAlias = int | float | Decimal
 """JSON numbers, and `Decimal` for numbers that were parsed from text."""
@@ -180,18 +180,6 @@ def _currencies(before: str, after: str) -> frozenset[str] | None:
         return frozenset()
     meant = [currency_codes(word) for word in (before, after) if word]
     return frozenset.intersection(*meant) or None
-
-
-def currency_codes(word: str) -> frozenset[str]:
-    """Return the codes of currencies that a code or symbol stands for.
-
-    >>> sorted(currency_codes("kr.")), sorted(currency_codes("MYR")), sorted(currency_codes("INV"))
-    (['DKK', 'EEK', 'ISK', 'NOK', 'SEK'], ['MYR'], [])
-    """
-    if word in CODES:
-        return frozenset({word})
-    symbol = word[:-1] if word.endswith(".") and word[:-1][-1:].isalpha() else word
-    return SYMBOLS.get(symbol, frozenset())
 
 
 # --- numbers inside text --------------------------------------------------------------------------

@@ -16,9 +16,14 @@ from fieldmark.judges.llm.connection import Connection
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.rules.context import LoadedRules
-from fieldmark.rules.rules_file import native_form, read_rules
-from fieldmark.rules.untrusted_rules import RefusedRule, find_refused_rule, registered_name
+from fieldmark.rules.config_values import LoadedRules
+from fieldmark.rules.rules_file import (
+    RefusedRule,
+    find_refused_rule,
+    native_form,
+    read_rules,
+    registered_name,
+)
 from fieldmark.runs.run_options import (
     CompareOptions,
     GateOptions,

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from fieldmark.analyses.infer import schema_rules
 from fieldmark.analyses.infer.schema_rules import is_json_schema, rules_of_schema
 from fieldmark.errors import ConfigError
-from fieldmark.rules.context import Problems
-from fieldmark.rules.files import parse_json
-from fieldmark.rules.located import locate
+from fieldmark.rules.config_files import parse_json
+from fieldmark.rules.config_values import Problems, locate
 from fieldmark.rules.rules_file import read_rules
 from fieldmark.values.numbers import numbers_in
 from json_strategies import small_json

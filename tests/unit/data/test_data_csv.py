@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data.csv_rows import read_header
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs, open_truth
+from fieldmark.data.spreadsheets import read_header
 from fieldmark.errors import DataError, LimitError
 from fieldmark.values.json_text import LIMITS, Limits
 

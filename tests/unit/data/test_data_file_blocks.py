@@ -15,9 +15,9 @@ from fieldmark.data import file_blocks
 from fieldmark.data.file_blocks import (
     FileBlock,
     IndivisibleError,
+    IrregularLinesError,
     block_ranges,
 )
-from fieldmark.data.line_offsets import IrregularLinesError
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import PartitionReader, partition
 

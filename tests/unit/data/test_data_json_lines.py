@@ -8,7 +8,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.data import line_offsets
+from fieldmark.data import file_blocks
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs
 from fieldmark.model._kernel import Document
@@ -20,7 +20,7 @@ from fieldmark.values.json_text import Limits
 @pytest.fixture(autouse=True)
 def _short_blocks(monkeypatch):
     """Read short blocks, because the first block is always parsed."""
-    monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 100)
+    monkeypatch.setattr(file_blocks, "_LINE_BLOCK_BYTES", 100)
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fieldmark.data.files import open_file
+from fieldmark.data.arrow_tables import ParquetSource
+from fieldmark.data.input_files import open_file
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow
 from fieldmark.data.pairing import open_pairs
-from fieldmark.data.parquet import ParquetSource
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.case import CaseInput
 from fieldmark.values.json_text import Limits

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data import line_offsets
-from fieldmark.data.json_lines import JsonlSource
-from fieldmark.data.line_offsets import (
+from fieldmark.data import file_blocks
+from fieldmark.data.file_blocks import (
     IrregularLinesError,
     nth_line_offsets,
     nth_lines,
 )
+from fieldmark.data.json_rows import JsonlSource
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import (
     JoinedLine,
@@ -36,7 +36,7 @@ LINES = [b'{"id":"%d"}\n' % (number * 10**number) for number in range(12)]
 
 @pytest.fixture(params=[1 << 18, 7, 1], ids=["whole", "in-small-pieces", "byte-by-byte"])
 def _pieces(request, monkeypatch):
-    monkeypatch.setattr(line_offsets, "_SCAN_BYTES", request.param)
+    monkeypatch.setattr(file_blocks, "_SCAN_BYTES", request.param)
 
 
 @pytest.mark.usefixtures("_pieces")
@@ -79,7 +79,7 @@ def test_line_beyond_the_limit_is_irregular(limit, tmp_path):
 )
 def test_every_nth_line_is_found(counted, piece, wanted, every):
     ends = [place + 1 for place, byte in enumerate(piece) if byte == ord("\n")]
-    with patch.object(line_offsets, "_COUNT_BYTES", counted):
+    with patch.object(file_blocks, "_COUNT_BYTES", counted):
         found, following = nth_lines(piece, wanted, every)
     assert found == ends[wanted - 1 :: every]
     assert following == wanted + every * len(found) - len(ends)

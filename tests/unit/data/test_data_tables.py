@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fieldmark as fm
+from fieldmark.data.arrow_tables import open_table
 from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow
-from fieldmark.data.tables import open_table
 from fieldmark.errors import InputTypeError
 
 MOMENT = dt.datetime(2024, 5, 3, 4, 5, 6)  # noqa: DTZ001

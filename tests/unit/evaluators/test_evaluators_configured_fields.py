@@ -19,7 +19,7 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
-from fieldmark.rules.files import load_file
+from fieldmark.rules.config_files import load_file
 from fieldmark.rules.rules_file import read_rules
 from fieldmark.values.records import to_json
 

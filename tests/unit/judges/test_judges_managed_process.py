@@ -11,9 +11,9 @@ import threading
 import time
 from collections import Counter
 
+import psutil
 import pytest
 
-from fieldmark.judges import process_tree
 from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup, run_process
 from fieldmark.judges.process_tree import MARKER_VARIABLE
 from fieldmark.judges.program import ProcessLimits, Program
@@ -251,18 +251,26 @@ def test_program_that_is_still_starting_is_killed(monkeypatch):
     group = ProcessGroup()
     environment = {MARKER_VARIABLE: group.new_marker()}
     program = subprocess.Popen(["sleep", "3600"], env=environment, start_new_session=True)
-    read, reads = process_tree._read_proc, Counter()
+    environ, reads = psutil.Process.environ, Counter()
 
-    def read_without_environment(pid, file):
-        """Read a process that has no environment for a moment, like a new one."""
-        reads[pid, file] += 1
-        is_new = (pid, file) == (program.pid, "environ") and reads[pid, file] <= 2
-        return b"" if is_new else read(pid, file)
+    def environ_of_new_process(process):
+        """Return no environment for a moment, like a process that has just been started."""
+        reads[process.pid] += 1
+        is_new = process.pid == program.pid and reads[process.pid] <= 2
+        return {} if is_new else environ(process)
 
-    monkeypatch.setattr(process_tree, "_read_proc", read_without_environment)
+    monkeypatch.setattr(psutil.Process, "environ", environ_of_new_process)
     with group:
         pass
     assert program.wait(TIMEOUT) == -signal.SIGKILL
+
+
+def test_program_is_ended_without_a_list_of_processes(monkeypatch, tmp_path):
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path / "not-mounted"))
+    marker = new_marker()
+    done = run_argv(script("start_child", marker), seconds=0.5, grace=0.1)
+    assert done.failure is ProcessFailure.TIMEOUT
+    assert not remaining(marker)
 
 
 def test_many_programs_leave_no_open_files_or_zombies():

@@ -10,7 +10,7 @@ from hypothesis import given, reject
 
 from fieldmark.errors import ConfigError
 from fieldmark.rules.agentv.native import import_agentv, yaml_text
-from fieldmark.rules.files import MAX_BYTES, parse_json
+from fieldmark.rules.config_files import MAX_BYTES, parse_json
 from fieldmark.rules.yaml_parser import parse_yaml
 from fieldmark.runs.eval_file import load_eval
 from json_strategies import any_json

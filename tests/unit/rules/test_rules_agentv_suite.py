@@ -12,9 +12,8 @@ from fieldmark.model.json import MISSING
 from fieldmark.rules.agentv import is_agentv
 from fieldmark.rules.agentv import suite as own
 from fieldmark.rules.agentv.suite import Fixtures
-from fieldmark.rules.context import Context
-from fieldmark.rules.files import MAX_BYTES, load_file
-from fieldmark.rules.located import Located, locate
+from fieldmark.rules.config_files import MAX_BYTES, load_file
+from fieldmark.rules.config_values import Context, Located, locate
 from fieldmark.runs.eval_file import load_eval
 from unit.rules.agentv_files import CASE, DATA, EVAL_FILES, FILE, HEADER, project
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fieldmark import registry
 from fieldmark.registry import Plugin
-from fieldmark.rules.comparator_catalog import comparator_catalog
 from fieldmark.rules.option_types import summary_of
+from fieldmark.rules.rule_catalog import comparator_catalog
 from fieldmark.rules.strategies import STRATEGIES
 
 LISTED = [each for group in comparator_catalog() for each in group["comparators"]]

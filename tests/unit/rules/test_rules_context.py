@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.errors import ConfigError, Location
-from fieldmark.rules.context import Problems
+from fieldmark.rules.config_values import Problems
 from fieldmark.values.text import did_you_mean
 
 WORDS = ["id", "exact", "exact_text", "numeric_tolerance", "fuzzy", "date", "set"]

@@ -15,8 +15,7 @@ from fieldmark.metrics.conventions import DEFAULT_CONVENTION, RqsForm
 from fieldmark.metrics.gates import Gate, GateKind
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Scope
-from fieldmark.rules.context import Context
-from fieldmark.rules.located import locate
+from fieldmark.rules.config_values import Context, locate
 from fieldmark.runs.eval_file import load_eval, read_eval
 
 COMPLETE = """

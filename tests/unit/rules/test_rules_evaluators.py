@@ -210,7 +210,7 @@ class TestCustomKeys:
         assert made.evaluator.config == {"a": 1, "b": 2}
 
     def test_a_custom_key_similar_to_an_option_is_a_warning(self):
-        from fieldmark.rules.context import Context
+        from fieldmark.rules.config_values import Context
         from fieldmark.rules.evaluators import read_evaluators
         from fieldmark.rules.yaml_parser import parse_yaml
 

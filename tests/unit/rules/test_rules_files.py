@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from fieldmark.errors import ConfigError
-from fieldmark.rules import files
-from fieldmark.rules.files import MAX_BYTES, load_file, load_table
+from fieldmark.rules import config_files
+from fieldmark.rules.config_files import MAX_BYTES, load_file, load_table
 
 
 @pytest.mark.parametrize(
@@ -79,20 +79,20 @@ def test_unreadable_files(tmp_path, name, message):
 
 
 def test_json_tables_can_be_larger_than_configuration_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_BYTES", 10)
+    monkeypatch.setattr(config_files, "MAX_BYTES", 10)
     path = tmp_path / "scores.json"
     path.write_text("[" + "1, " * 500 + "1]")
     assert len(load_table(path).items) == 501
-    monkeypatch.setattr(files, "MAX_TABLE_NODES", 100)
+    monkeypatch.setattr(config_files, "MAX_TABLE_NODES", 100)
     with pytest.raises(ConfigError, match=r"too many values \(limit 100\)"):
         load_table(path)
-    monkeypatch.setattr(files, "MAX_TABLE_BYTES", 1_000)
+    monkeypatch.setattr(config_files, "MAX_TABLE_BYTES", 1_000)
     with pytest.raises(ConfigError, match="exceeds the limit of 1,000 bytes"):
         load_table(path)
 
 
 def test_yaml_tables_have_the_limits_of_configuration_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_BYTES", 10)
+    monkeypatch.setattr(config_files, "MAX_BYTES", 10)
     path = tmp_path / "scores.yaml"
     path.write_text("[1, 2, 3, 4, 5]")
     with pytest.raises(ConfigError, match="exceeds the limit of 10 bytes"):

@@ -15,8 +15,7 @@ from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.sets import SetMatch
 from fieldmark.errors import ConfigError
 from fieldmark.python_function import PythonFunction
-from fieldmark.rules.context import Code, Context, Problems
-from fieldmark.rules.located import locate
+from fieldmark.rules.config_values import Code, Context, Problems, locate
 from fieldmark.rules.rules_file import load_rules, read_rules
 from fieldmark.runs.validation import check_file
 from fieldmark.values.value_types import describe

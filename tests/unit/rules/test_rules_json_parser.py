@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldmark.errors import ConfigError, Location
-from fieldmark.rules.files import parse_json
+from fieldmark.rules.config_files import parse_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

@@ -8,9 +8,8 @@ from reading_evals import evaluator_problems
 from fieldmark import registry
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.registry import Plugin
-from fieldmark.rules.context import Context, Problems
+from fieldmark.rules.config_values import Context, Problems, locate
 from fieldmark.rules.evaluators import evaluator_keys, read_evaluators
-from fieldmark.rules.located import locate
 from fieldmark.rules.option_types import ConfigKey, KeyTable
 from fieldmark.rules.rules_file import FIELD_KEYS, rules_of
 from fieldmark.rules.scoring import GATE_KEYS

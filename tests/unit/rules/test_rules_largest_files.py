@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fieldmark.rules.files import MAX_TABLE_BYTES
+from fieldmark.rules.config_files import MAX_TABLE_BYTES
 from proving import rows
 from published.command_line import COMMAND, ENVIRONMENT
 

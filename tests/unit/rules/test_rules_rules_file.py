@@ -29,7 +29,7 @@ from fieldmark.errors import ConfigError, Location
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.registry import Plugin
-from fieldmark.rules.context import Context
+from fieldmark.rules.config_values import Context
 from fieldmark.rules.rules_file import (
     FIELD_KEYS,
     load_rules,

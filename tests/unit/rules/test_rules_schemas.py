@@ -11,9 +11,8 @@ from reading_evals import eval_file_problems
 
 from docs.pages import blocks, pages
 from fieldmark.rules.agentv import is_agentv
-from fieldmark.rules.context import Context, Problems
-from fieldmark.rules.files import load_file
-from fieldmark.rules.located import locate
+from fieldmark.rules.config_files import load_file
+from fieldmark.rules.config_values import Context, Problems, locate
 from fieldmark.rules.rules_file import rules_of
 from fieldmark.rules.yaml_parser import parse_yaml
 from fieldmark.runs.eval_file import read_eval

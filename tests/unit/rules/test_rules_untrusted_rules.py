@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.rules.untrusted_rules import RefusedRule, find_refused_rule
+from fieldmark.rules.rules_file import RefusedRule, find_refused_rule
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from fieldmark.errors import ConfigError, Location
 from fieldmark.rules import yaml_parser
-from fieldmark.rules.located import MAX_DEPTH
+from fieldmark.rules.config_values import MAX_DEPTH
 from fieldmark.rules.yaml_parser import MAX_ALIASES, parse_yaml
 
 SUITE = Path(__file__).parents[2] / "data" / "yaml-test-suite"

@@ -16,9 +16,8 @@ from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import ConfigError, DataError, MissingExtra
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.rules.context import Problems
-from fieldmark.rules.files import MAX_TABLE_BYTES, load_table
-from fieldmark.rules.located import Located, locate
+from fieldmark.rules.config_files import MAX_TABLE_BYTES, load_table
+from fieldmark.rules.config_values import Located, Problems, locate
 from fieldmark.rules.rules_file import read_rules
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.eval_file import with_yaml

@@ -36,8 +36,7 @@ from fieldmark.analyses.infer.rule_inferrer import (
 from fieldmark.errors import ConfigError, Location, OptionError, Problem
 from fieldmark.evaluators.json_schema import SchemaReferences, check_schema
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.rules.context import Code, Context
-from fieldmark.rules.located import Located, located_list, located_object
+from fieldmark.rules.config_values import Code, Context, Located, located_list, located_object
 from fieldmark.rules.rules_file import read_fields
 from fieldmark.rules.strategies import STRATEGY_KEYS
 from fieldmark.values.paths import ROOT, join

@@ -12,8 +12,7 @@ from fieldmark import registry
 from fieldmark.errors import Location
 from fieldmark.model.json import MISSING, Missing
 from fieldmark.registry import Plugin
-from fieldmark.rules.context import Context
-from fieldmark.rules.located import Located, constant, located_list
+from fieldmark.rules.config_values import Context, Located, constant, located_list
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import describe
 

@@ -14,10 +14,9 @@ from ruamel.yaml.representer import RoundTripRepresenter
 from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.model.json import JsonObject
 from fieldmark.rules.agentv.suite import Era, convert_suite, is_agentv
-from fieldmark.rules.context import Context
+from fieldmark.rules.config_files import MAX_BYTES, load_file
+from fieldmark.rules.config_values import Context, Located
 from fieldmark.rules.evaluators import read_evaluators
-from fieldmark.rules.files import MAX_BYTES, load_file
-from fieldmark.rules.located import Located
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import ScalarNode

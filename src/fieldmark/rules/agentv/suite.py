@@ -10,9 +10,8 @@ from typing import Final
 from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.rules.agentv.graders import Graders, read_graders
-from fieldmark.rules.context import Context
-from fieldmark.rules.files import MAX_BYTES, load_text, parse_json
-from fieldmark.rules.located import Located, constant, located_list
+from fieldmark.rules.config_files import MAX_BYTES, load_text, parse_json
+from fieldmark.rules.config_values import Context, Located, constant, located_list
 from fieldmark.rules.targets import case_id
 from fieldmark.values.text import did_you_mean, plural
 from fieldmark.values.value_types import describe

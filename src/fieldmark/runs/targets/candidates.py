@@ -14,8 +14,8 @@ from typing import Final, TypeAlias, cast
 
 from fieldmark.data.input_warnings import warn_confidences
 from fieldmark.data.inputs import Coverage, Inputs
-from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect, Role
+from fieldmark.data.json_rows import to_json_value
 from fieldmark.data.model_text import REPAIRED, ParsedText, candidate_reader, warn_repaired
 from fieldmark.errors import DataError
 from fieldmark.judges.judge_protocol import judge_request

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import ClassVar, Final, cast
 
-from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect, Role
+from fieldmark.data.json_rows import to_json_value
 from fieldmark.errors import DataError, OptionError
 from fieldmark.judges.redaction import Redactor
 from fieldmark.judges.retry import OverdueError, TimeLimit

@@ -12,8 +12,7 @@ from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, Prima
 from fieldmark.metrics.gates import GateKind
 from fieldmark.model.json import JsonObject
 from fieldmark.registry import Plugin, names
-from fieldmark.rules.comparator_catalog import comparator_catalog
-from fieldmark.rules.rule_presets import PRESETS
+from fieldmark.rules.rule_catalog import PRESETS, comparator_catalog
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.pages.layout import PageDependency, PageRenderer

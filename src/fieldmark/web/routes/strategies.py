@@ -16,9 +16,8 @@ from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError, DataError, Location, OptionError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.rules.calibration import with_calibrated_thresholds
-from fieldmark.rules.comparator_catalog import comparator_catalog
-from fieldmark.rules.files import load_file
-from fieldmark.rules.rule_presets import PRESETS
+from fieldmark.rules.config_files import load_file
+from fieldmark.rules.rule_catalog import PRESETS, comparator_catalog
 from fieldmark.rules.rules_file import SAFETY, native_form
 from fieldmark.rules.yaml_parser import parse_yaml
 from fieldmark.runs.disk import write_atomic

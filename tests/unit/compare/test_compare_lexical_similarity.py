@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark.compare.guards import Guards
-from fieldmark.compare.lexical import lexical_similarity
-from fieldmark.compare.vocabulary import (
+from fieldmark.compare.lexical.similarity import lexical_similarity
+from fieldmark.compare.lexical.vocabulary import (
     ABBREVIATIONS,
     CARDINALS,
     CODES,

@@ -11,12 +11,13 @@ from typing import Final, NoReturn, TypeVar
 
 from fieldmark.errors import ConfigError, Location
 from fieldmark.model.json import JsonValue
-from fieldmark.rules.context import Context, Problems
-from fieldmark.rules.located import (
+from fieldmark.rules.config_values import (
     MAX_DEPTH,
     MAX_DIGITS,
     MAX_NODES,
+    Context,
     Located,
+    Problems,
     located_list,
     located_object,
 )

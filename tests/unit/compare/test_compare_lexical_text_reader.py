@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.compare import text_reader
-from fieldmark.compare.text_reader import TextTokenKind, read_text, same_value
+from fieldmark.compare.lexical import text_reader
+from fieldmark.compare.lexical.text_reader import TextTokenKind, read_text, same_value
 
 SAME = [
     pytest.param("1,200", "1200.00", id="thousands"),

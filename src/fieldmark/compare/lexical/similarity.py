@@ -14,7 +14,7 @@ from typing import Final, cast
 
 from rapidfuzz.distance import OSA
 
-from fieldmark.compare.text_reader import (
+from fieldmark.compare.lexical.text_reader import (
     LEGAL_FORMS,
     MINOR,
     NEGATION,
@@ -28,7 +28,7 @@ from fieldmark.compare.text_reader import (
     same_value,
     spelled_out,
 )
-from fieldmark.compare.vocabulary import AMBIGUOUS, CODES
+from fieldmark.compare.lexical.vocabulary import AMBIGUOUS, CODES
 
 # --- pairs of texts -------------------------------------------------------------------------------
 

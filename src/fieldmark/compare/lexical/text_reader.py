@@ -1,4 +1,4 @@
-"""Read text into words, numbers, dates and codes with the tables of `vocabulary.py`.
+"""Read text into words, numbers, dates and codes with the tables of `vocabulary.json`.
 
 Numbers, units, currencies, dates and times are read as values, and abbreviations, synonyms and
 negations are replaced with the words that they stand for.
@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple, TypeAlias
 from unicodedata import combining, normalize
 
-from fieldmark.compare.vocabulary import (
+from fieldmark.compare.lexical.vocabulary import (
     ABBREVIATIONS,
     CARDINALS,
     CODES,
@@ -36,7 +36,7 @@ from fieldmark.compare.vocabulary import (
     SYNONYMS,
     UNITS,
 )
-from fieldmark.values.numbers import currency_codes
+from fieldmark.values.currencies import currency_codes
 
 NEGATION: Final = "not"
 """The word that stands for all negations."""
@@ -257,8 +257,7 @@ _BARE_UNITS: Final = frozenset(
 def _replacements() -> Mapping[tuple[str, ...], tuple[str, ...]]:
     """Return what stands for each word and phrase in the tables, by its words or their stems."""
     meanings = {phrase: tuple(map(_stem, words.split())) for phrase, words in NEGATED.items()}
-    for group in SYNONYMS:
-        phrases = group.split(", ")
+    for phrases in SYNONYMS:
         for phrase in phrases:
             meanings.setdefault(phrase, (" ".join(map(_stem, phrases[0].split())),))
     for phrase, meaning in ABBREVIATIONS.items():

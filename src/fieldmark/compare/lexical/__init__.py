@@ -1,0 +1,1 @@
+"""Compare texts by their words and values, as an approximation of their meaning."""

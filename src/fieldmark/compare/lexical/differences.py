@@ -1,0 +1,277 @@
+"""Find differences that exclude a match, such as other numbers, units, dates or negations.
+
+Each guard looks for one kind of difference. Guards do not understand meaning and can be wrong in
+both directions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache, partial
+from typing import Final
+
+from fieldmark.compare.lexical.similarity import is_within, pair_tokens
+from fieldmark.compare.lexical.text_reader import (
+    NEGATION,
+    TextToken,
+    TextTokenKind,
+    read_text,
+    same_value,
+)
+from fieldmark.compare.lexical.vocabulary import OPPOSITES, PARTIES, RELATIONS
+
+_MAX_NAMED: Final = 3
+_MAX_DATES: Final = 200
+_MAX_COMPARED: Final = 1000
+"""In texts with more words and values, numbers are compared only if they are equal."""
+_DIGIT: Final = re.compile("[0-9]")
+_ACRONYM: Final = re.compile("[A-Z]{1,5}")
+_MIN_NEGATED: Final = 4
+_MIN_ASSIGNED: Final = 2
+_PREFIXES: Final = frozenset(
+    {"un", "in", "im", "ir", "il", "dis", "non", "de", "mis", "anti", "counter"}
+)
+"""Beginnings of words that reverse their meaning."""
+
+
+def find_difference(names: Iterable[str], expected: str, candidate: str) -> str:
+    """Return the first difference that one of the named guards finds.
+
+    >>> find_difference(["units"], "5 kg", "5 lbs")
+    'units differ: 5 kg vs. 5 lbs'
+    """
+    if pair_tokens(expected, candidate).equal:
+        return ""
+    on = set(names)
+    found = (check(expected, candidate) for name, check in _CHECKS.items() if name in on)
+    return next(filter(None, found), "")
+
+
+def _compare_dates(expected: str, candidate: str) -> str:
+    pair = pair_tokens(expected, candidate)
+    for what, kind in (("dates", TextTokenKind.DATE), ("times", TextTokenKind.TIME)):
+        want, got = ([token for token in side if token.kind is kind] for side in pair.sides)
+        if max(len(want), len(got)) > _MAX_DATES:
+            return f"too many {what} to compare (limit {_MAX_DATES})"
+        missing = [
+            one.written for one in want if not any(map(partial(_same_date, one), pair.all_got))
+        ]
+        extra = [
+            one.written for one in got if not any(map(partial(_same_date, one), pair.all_want))
+        ]
+        if missing or extra:
+            return _difference(what, missing, extra)
+    return ""
+
+
+def _same_date(one: TextToken, other: TextToken) -> bool:
+    """Whether two dates can mean the same; parts that one of them omits are not compared."""
+    return same_value(one, other) or is_within(one, other) or is_within(other, one)
+
+
+def _compare_numbers(expected: str, candidate: str) -> str:
+    pair = pair_tokens(expected, candidate)
+    missing = _without_number(pair.all_want, pair.all_got)
+    extra = _without_number(pair.all_got, pair.all_want)
+    if missing and extra:
+        return _difference("numbers", _written(missing), _written(extra))
+    # A number as a word, such as "one", may be missing on the other side.
+    missing, extra = (
+        [token for token in side if _DIGIT.search(token.written)] for side in (missing, extra)
+    )
+    return _difference("numbers", _written(missing), _written(extra))
+
+
+def _without_number(tokens: Iterable[TextToken], others: Sequence[TextToken]) -> list[TextToken]:
+    """Return the numbers without the same number in another text; units are another guard."""
+    numbers = [token for token in tokens if token.kind is TextTokenKind.NUMBER]
+    near = others if len(others) <= _MAX_COMPARED else ()
+    keys = frozenset[object]().union(*(token.keys for token in others))
+    plain = frozenset[Fraction]().union(*(token.plain for token in others))
+    return [
+        token
+        for token in numbers
+        if token.keys.isdisjoint(keys)
+        and token.plain.isdisjoint(plain)
+        and not any(same_value(token, other) or is_within(other, token) for other in near)
+    ]
+
+
+def _written(tokens: Iterable[TextToken]) -> list[str]:
+    return [token.written for token in tokens]
+
+
+def _compare_units(expected: str, candidate: str) -> str:
+    pair = pair_tokens(expected, candidate)
+    others = [token for token in pair.got if token.kind is TextTokenKind.NUMBER]
+    for token in pair.want:
+        same = [other for other in others if not token.plain.isdisjoint(other.plain)]
+        if (
+            token.kind is TextTokenKind.NUMBER
+            and same
+            and all(map(partial(_other_unit, token), same))
+        ):
+            return _difference("units", [token.written], [same[0].written])
+    return ""
+
+
+def _other_unit(one: TextToken, other: TextToken) -> bool:
+    """Whether two numbers have units, and not the same ones."""
+    return one.has_unit and other.has_unit and not same_value(one, other)
+
+
+def _compare_codes(expected: str, candidate: str) -> str:
+    pair = pair_tokens(expected, candidate)
+    missing, extra = (
+        [token.written for token in side if token.kind is TextTokenKind.CODE]
+        for side in pair.unmatched
+    )
+    if missing or extra:
+        return _difference("codes", missing, extra)
+    # One side may spell out an acronym, but two different acronyms mean different things.
+    missing, extra = (
+        [token.written for token in side if token.weight and _ACRONYM.fullmatch(token.written)]
+        if text.upper() != text or len(side) == 1
+        else []
+        for side, text in ((pair.want, expected), (pair.got, candidate))
+    )
+    return _difference("codes", missing, extra) if missing and extra else ""
+
+
+def _compare_negations(expected: str, candidate: str) -> str:
+    pair = pair_tokens(expected, candidate)
+    want, got = (
+        [token.written.lower() for token in side if token.word == NEGATION]
+        for side in pair.unmatched
+    )
+    return _difference("negations", want, got) if len(want) != len(got) else ""
+
+
+def _compare_opposites(expected: str, candidate: str) -> str:
+    pair = pair_tokens(expected, candidate)
+    want, got = ({token.word: token.written for token in side if token.word} for side in pair.sides)
+    for one, written in want.items():
+        for other in _excluded().get(one, ()):
+            if other in got and one not in got and other not in want:
+                return _difference("opposites", [written], [got[other]])
+    ours, theirs = ({token.written.lower(): token for token in side} for side in pair.unmatched)
+    for prefix in _PREFIXES:
+        for word, token in ours.items():
+            for other in (prefix + word, word.removeprefix(prefix)):
+                if other != word and len(other) >= _MIN_NEGATED and other in theirs:
+                    return _difference("opposites", [token.written], [theirs[other].written])
+    return ""
+
+
+def _compare_order(expected: str, candidate: str) -> str:
+    pair = pair_tokens(expected, candidate)
+    want, got = _related_names(pair.all_want, expected), _related_names(pair.all_got, candidate)
+    shared = set(want) & set(got)
+    first = list(dict.fromkeys(word for word in want if word in shared))
+    second = list(dict.fromkeys(word for word in got if word in shared))
+    if first != second:
+        return _difference("names are in a different order", first, second)
+    return _compare_assignments(pair.all_want, pair.all_got)
+
+
+def _related_names(tokens: Sequence[TextToken], text: str) -> list[str]:
+    """Return the capitalized words and the parties in a text that says how they are related.
+
+    Names in a list, or with words such as "at" between them, can be in any order.
+    """
+    words = [token for token in tokens if token.kind is TextTokenKind.WORD]
+    named = [token.word in PARTIES or token.written[:1].isupper() for token in words]
+    if all(named) or text.upper() == text:
+        return []
+    places = [place for place, name in enumerate(named) if name]
+    related = any(
+        not name and (token.weight or token.word in RELATIONS)
+        for name, token in zip(
+            named[places[0] : places[-1]] if places else [],
+            words[places[0] :] if places else [],
+            strict=False,
+        )
+    )
+    names = (words[place] for place in places)
+    return [name.word for name in names if name.weight or len(name.written) == 1] if related else []
+
+
+def _compare_assignments(expected: Sequence[TextToken], candidate: Sequence[TextToken]) -> str:
+    """Compare which words the numbers in lists belong to: "30% now, 70% later"."""
+    want, got = _assignments(expected), _assignments(candidate)
+    if len(want) < _MIN_ASSIGNED or len(got) < _MIN_ASSIGNED:
+        return ""
+    for token, words in want:
+        same = [theirs for other, theirs in got if same_value(token, other)]
+        if same and all(theirs.isdisjoint(words) for theirs in same):
+            ours = any(not words.isdisjoint(theirs) for _, theirs in got)
+            if ours:
+                return _difference(
+                    "numbers are in a different order",
+                    _written(each for each, _ in want),
+                    _written(each for each, _ in got),
+                )
+    return ""
+
+
+def _assignments(tokens: Sequence[TextToken]) -> list[tuple[TextToken, frozenset[str]]]:
+    """Return the numbers of a text with the words of the same part of a list."""
+    numbers = [token for token in tokens if token.kind is TextTokenKind.NUMBER]
+    found: list[tuple[TextToken, frozenset[str]]] = []
+    for number in numbers if len(tokens) <= _MAX_COMPARED else ():
+        words = frozenset(
+            token.word
+            for token in tokens
+            if token.segment == number.segment and token.word and token.weight
+        )
+        if words:
+            found.append((number, words))
+    return found
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, str], str]]] = {
+    "dates": _compare_dates,
+    "numbers": _compare_numbers,
+    "units": _compare_units,
+    "codes": _compare_codes,
+    "negation": _compare_negations,
+    "opposites": _compare_opposites,
+    "order": _compare_order,
+}
+
+
+@cache
+def _excluded() -> Mapping[str, frozenset[str]]:
+    """Return the words that each word excludes, as `read_text` returns them."""
+    found: dict[str, frozenset[str]] = {}
+    for group in OPPOSITES:
+        meanings = [
+            frozenset(
+                token.word
+                for word in meaning.split("/")
+                for token in read_text(word)
+                if token.word and token.word != NEGATION
+            )
+            for meaning in group
+        ]
+        for place, meaning in enumerate(meanings):
+            others = frozenset[str]().union(*meanings[:place], *meanings[place + 1 :])
+            for word in meaning:
+                found[word] = found.get(word, frozenset()) | others - meaning
+    return found
+
+
+def _difference(what: str, expected: Sequence[str], candidate: Sequence[str]) -> str:
+    if not expected and not candidate:
+        return ""
+    verb = "" if " " in what else " differ"
+    return f"{what}{verb}: {_first_few(expected)} vs. {_first_few(candidate)}"
+
+
+def _first_few(items: Sequence[str]) -> str:
+    if not items:
+        return "none"
+    dots = ", …" if len(items) > _MAX_NAMED else ""
+    return ", ".join(items[:_MAX_NAMED]) + dots
