@@ -34,10 +34,14 @@ def assert_extraction(
     expected: object,
     **options: Unpack[CompareOptions],
 ) -> CaseResult:
-    """Raise `AssertionError` if a candidate has a mistake; the message lists them with values.
+    """Raise `AssertionError` if a candidate has a mistake; the message lists mistakes with values.
 
-    The arguments are those of `compare`, whose result is returned if the test passes. A comparison
-    of nothing fails too: a test whose rules ignore every field tests nothing.
+    A comparison of nothing fails too: a test whose rules ignore every field tests nothing.
+
+    Args:
+        candidate: The extracted document.
+        expected: The document to compare it with.
+        **options: Options as for `compare`, whose result is returned if the test passes.
 
     >>> import fieldmark as fm
     >>> fm.assert_extraction({"total": 12}, {"total": 10})

@@ -162,11 +162,17 @@ def label(
 ) -> LabelSheet:
     """Draw pairs of different values from a saved run, for labeling by people.
 
-    The pairs are spread over attributes and outcomes. Within each, the most uncertain come first:
-    matches with the lowest and mismatches with the highest similarity; with the `order` `"random"`,
-    they are drawn at random. `paths` select attributes. With an `evaluator`, the cases that it
-    scored are drawn, or their fields if it scores fields separately. The same seed draws the same
-    pairs.
+    The pairs are spread over attributes and outcomes. The same seed draws the same pairs.
+
+    Args:
+        run: A saved run with values.
+        number: The number of pairs.
+        paths: The attributes to draw from; all by default.
+        evaluator: An evaluator of the run: the cases that it scored are drawn, or their fields if
+            it scores fields separately.
+        order: `"uncertain"` draws matches with the lowest and mismatches with the highest
+            similarity first; `"random"` draws at random.
+        seed: The seed of the draw.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "name": "Acme"}, {"id": "b", "name": "Bolt"}]
@@ -640,13 +646,21 @@ def calibrate(
 ) -> Calibration:
     """Measure a comparator, a judge or recorded similarities against human verdicts.
 
-    Rows contain `expected`, `candidate` and `verdict`, and `similarity` if it is recorded; rows
-    without a verdict are not used. `match` names a comparator; `rules` and `path` select the
-    comparator of a field and its labels; `evaluation` and `evaluator` select an evaluator of an
-    eval file, such as an `llm_judge`. `target` is a precision or recall that the threshold must
-    reach, such as `"precision=0.95"`. With `offline`, only cached responses of models are used.
-    `at_least` and `at_most` are limits on metrics such as `kappa`. With
-    `allow_code`, rules may name Python functions, which are then imported and run.
+    Args:
+        labels: Rows with `expected`, `candidate` and `verdict`, and `similarity` if it is recorded.
+            Rows without a verdict are not used.
+        rules: Rules with the comparator of `path`.
+        match: The name of a comparator.
+        path: The field whose comparator and labels are used.
+        evaluation: An eval file with an evaluator, such as an `llm_judge`.
+        evaluator: The name of the evaluator, if the eval file has several.
+        threshold: A threshold to measure instead of the current one.
+        target: A precision or recall that the threshold must reach, such as `"precision=0.95"`.
+        seed: The seed of the cross-validation.
+        offline: Use only cached responses of models.
+        at_least: Lower limits on metrics such as `kappa`.
+        at_most: Upper limits on metrics.
+        allow_code: Import and run Python functions that rules name.
 
     >>> rows = [{"expected": "Acme", "candidate": c, "verdict": v}
     ...         for c, v in [("Acme Ltd", False), ("acme", True), ("Acne", True)]]

@@ -37,11 +37,15 @@ def compare(
 ) -> CaseResult:
     """Compare a candidate with the expected value, field by field.
 
-    Documents are JSON values, pydantic models, dataclasses, attrs classes or named tuples, and can
-    contain dates, decimals and other values with a JSON equivalent. Text that is JSON, also in a
-    code fence, is parsed. Text that cannot be parsed has no fields if the expected value is an
-    object or a list; if it is a string, the candidate is a string too. The default convention is
-    that of the rules, otherwise `confusion`.
+    The default convention is the one of the rules, otherwise `confusion`.
+
+    Args:
+        expected: A JSON value, pydantic model, dataclass, attrs class or named tuple, which may
+            contain dates, decimals and other values with a JSON equivalent. Text that is JSON, also
+            in a code fence, is parsed.
+        candidate: A document in the same forms. Text that cannot be parsed has no fields if the
+            expected value is an object or a list; if it is a string, the candidate is a string too.
+        **options: The options below.
 
     >>> import fieldmark as fm
     >>> fm.compare({"total": 100.0}, {"total": 100.02}, rules={
@@ -148,8 +152,10 @@ def compare_many(
 ) -> ManyResult:
     """Compare several candidates with the expected value and with each other.
 
-    Documents are given as in `compare`, also as text; `allow_code` is needed for functions that a
-    rules file names.
+    Args:
+        expected: The expected value, as for `compare`.
+        candidates: The candidates, each as for `compare`, also as text.
+        **options: Options as for `compare`; `allow_code` is needed for functions in a rules file.
 
     >>> import fieldmark as fm
     >>> ranked = fm.compare_many({"total": 5}, [{"total": 6}, {"total": 5}, {"total": 5}])

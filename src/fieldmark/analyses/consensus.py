@@ -526,9 +526,20 @@ def consensus(
 ) -> ConsensusResult:
     """Combine predictions by majority vote per field, and list the fields that differ.
 
-    `candidates` are predictions by name, or files; items of lists are aligned, and values agree as
-    the rules say. With `truth`, the vote and the best of the candidates per field are scored like a
-    candidate, and all are ranked by `metric`.
+    Items of lists are aligned, and values agree as the rules say.
+
+    Args:
+        candidates: Predictions by name, or files.
+        truth: Ground truth. The vote and the best candidate of each field are scored like a
+            candidate, and all are ranked.
+        rules: The rules that decide whether values agree.
+        convention: The name of the convention.
+        match: The default comparator.
+        align: The default aligner.
+        inputs: How rows are read.
+        metric: The metric to rank by.
+        allow_code: Import and run Python functions that rules name.
+        seed: The seed of the resamples.
 
     >>> import fieldmark as fm
     >>> found = fm.consensus({

@@ -522,10 +522,18 @@ def diff(
 ) -> DiffResult:
     """Compare two runs case by case.
 
-    Runs with different data, rules or conventions are rejected. `rescore` applies the convention
-    of the first run to the second; `force` compares the cases that both contain, but with
-    different rules or conventions nothing is called better or worse. `by` groups the cases into
-    slices, which are compared by the first metric; by default, those that both runs have.
+    Runs with different data, rules or conventions are rejected.
+
+    Args:
+        before: A saved run.
+        after: A later run of the same cases.
+        rescore: Apply the convention of the first run to the second.
+        force: Compare the cases that both runs contain. With different rules or conventions,
+            nothing is called better or worse.
+        by: The keys of slices, which are compared by the first metric. By default, the keys that
+            both runs have.
+        max_drop: The largest drop of metrics by name; a larger one fails a gate.
+        seed: The seed of the resamples.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]

@@ -100,9 +100,13 @@ class PluginList(ShownRecord, tuple[RegisteredPlugin, ...]):
 
 @checked
 def plugins(kinds: Iterable[str] = (), *, built_in: bool = True) -> PluginList:
-    """Return what is registered, of all kinds or of those given, with or without built-ins.
+    """Return the registered comparators, evaluators, readers and other strategies.
 
     A plug-in that cannot be used has an `error`.
+
+    Args:
+        kinds: The kinds to list; all by default.
+        built_in: Also list built-in strategies.
 
     >>> import fieldmark as fm
     >>> [each.name for each in fm.plugins("aligners")][:3]

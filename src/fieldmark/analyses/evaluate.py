@@ -70,12 +70,19 @@ def evaluate(
 ) -> EvalResult:
     """Run all evaluators of an eval file over its cases.
 
-    `at_least` and `at_most` add gates to those of the file. `out` is a new directory for the run,
-    or with `resume` the directory of an interrupted run. With `preflight`, every judge, model and
-    target is checked before the first case; `check_ready_eval` does the same beforehand. Large
-    files are processed by `workers` processes or by another `engine`, as for `score`, unless
-    evaluators call programs or models. `observers` are called with the results of each segment,
-    `progress` with the cases processed, the bytes read, and the total bytes if known.
+    Large files are processed by `workers` processes or by another `engine`, as for `score`, unless
+    evaluators call programs or models.
+
+    Args:
+        source: An eval file or its contents.
+        preflight: Check every judge, model and target before the first case. `check_ready_eval`
+            does the same beforehand.
+        observers: Functions that are called with the results of each segment.
+        progress: Called regularly with the cases processed, the bytes read, and the total bytes if
+            known.
+        **options: The options below, which replace options of the file. `at_least` and `at_most`
+            add gates. `out` is a new directory for the run, or with `resume` the directory of an
+            interrupted run.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({

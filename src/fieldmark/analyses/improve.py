@@ -190,8 +190,11 @@ _FIXED: Final = tuple(corrected_fact(code) for code in range(1 << CELL_BITS))
 def improve(run: RunLike) -> ImproveResult:
     """Rank attributes by what fixing them would gain, and group mistakes by pattern.
 
-    Recommendations concern the prompt, the schema and post-processing, never the measurement. The
-    notes begin with the warnings about the structure of the documents, which come first.
+    Recommendations concern the prompt, the schema and post-processing, never the measurement.
+    Warnings about the structure of the documents are the first notes.
+
+    Args:
+        run: A saved run.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "1", "date": "2024-03-02", "total": 5}]
@@ -506,10 +509,14 @@ class FindSlicesResult(ShownRecord):
 
 @checked
 def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult:
-    """Search for slices whose F1 is significantly lower than that of the other cases.
+    """Search for slices whose F1 is significantly lower than the F1 of the other cases.
 
     Cases are grouped by every tag, by metadata and by single values of the expected document, and
-    by pairs of them. A slice has at least `min_cases` cases, and so have the other cases.
+    by pairs of them.
+
+    Args:
+        run: A run, which need not be saved.
+        min_cases: The smallest number of cases inside and outside of a slice.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": n, "vendor": "Acme" if n % 4 else "Bolt", "total": n} for n in range(200)]

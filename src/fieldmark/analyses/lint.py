@@ -137,6 +137,10 @@ class LintResult(ShownRecord):
 def lint(truth: InputLike, *, inputs: InputsLike = None) -> LintResult:
     """Find likely faults in ground truth: mixed types and formats, duplicates, wrong totals.
 
+    Args:
+        truth: Ground truth as for `score`.
+        inputs: How rows are read.
+
     >>> import fieldmark as fm
     >>> found = fm.lint([{"id": 1, "total": 5}, {"id": 2, "total": "6"}])
     >>> [(each.check.value, each.attribute, each.message) for each in found.findings]

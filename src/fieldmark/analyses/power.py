@@ -91,10 +91,15 @@ def power(
 ) -> PowerResult:
     """Compute how many cases a gate needs to detect that a metric became worse by `drop`.
 
-    The gate has a fixed limit, and every run has new cases from the same source. Its limit is such
-    that an unchanged system fails with probability `alpha`, and one that is worse by `drop` with
-    probability `power`. The standard deviation of the metric is that of bootstrap resamples of the
-    run.
+    The gate has a fixed limit, and every run has new cases from the same source. The standard
+    deviation of the metric is estimated from bootstrap resamples of the run.
+
+    Args:
+        run: A saved run.
+        drop: The smallest change for the worse that the gate must detect.
+        metric: The name of the metric.
+        alpha: The probability that an unchanged system fails the gate.
+        power: The probability that a system that is worse by `drop` fails the gate.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(100)]

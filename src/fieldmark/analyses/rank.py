@@ -356,11 +356,17 @@ def rank(
 ) -> RankResult:
     """Rank saved runs over the cases that all of them have.
 
-    `metric` is a headline metric, `evaluators.NAME.mean_score`, or `predicted_mean_score`, the mean
-    score of the cases with a prediction. The default is the primary metric of the convention.
-    Runs with different rules or evaluators are rejected, and so are those with different
-    conventions, unless `rescore` applies the convention of the first to all of them. `force` ranks
-    the shared cases of runs with different ground truth, and runs that are not complete.
+    Runs with different rules, evaluators or conventions are rejected.
+
+    Args:
+        runs: The runs, also by name.
+        metric: A headline metric, `evaluators.NAME.mean_score`, or `predicted_mean_score`, the mean
+            score of the cases with a prediction. The default is the primary metric of the
+            convention.
+        rescore: Apply the convention of the first run to all of them.
+        force: Also rank the shared cases of runs with different ground truth, and runs that are not
+            complete.
+        seed: The seed of the resamples.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]
@@ -841,12 +847,17 @@ def score_many(
     metric: str | None = None,
     **options: Unpack[ScoreOptions],
 ) -> ScoredRuns:
-    """Score the predictions of several models, one run for each, and rank them by `metric`.
+    """Score the predictions of several models, one run for each, and rank the runs.
 
-    `candidates` are predictions by the name of their model, or files. `truth` is read once for each
-    of them, so it cannot be an iterator. The other arguments are those of `score` and `rank`; `out`
-    is a directory that gets one run for each model. Without it, only the metrics of the runs are
-    kept, and not their cases.
+    Without `out`, only the metrics of the runs are kept, and not their cases.
+
+    Args:
+        truth: Ground truth as for `score`. It is read once for each model, so it cannot be an
+            iterator.
+        candidates: Predictions by the name of their model, or files, whose names become the names
+            of the models.
+        metric: The metric to rank by, as for `rank`.
+        **options: Options as for `score`. `out` is a directory that gets one run for each model.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": n, "total": n} for n in range(40)]

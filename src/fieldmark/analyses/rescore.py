@@ -90,17 +90,31 @@ def rescore(
     """Apply other rules, another convention or other options to a run, without its inputs.
 
     With `rules`, the stored documents are compared again, which needs a run that was saved with
-    values and has no evaluators. The convention is that of the rules, otherwise that of the run;
-    safety is judged again only if the rules name a judge. Without `rules`, the stored outcomes are
-    counted again: only counting options can change, and a convention that compares values
-    differently is rejected. `by` groups the cases into slices, by default as in the run. The gates
-    of the run are checked again: gates of the rules replace those on the same metric, `at_least`
-    and `at_most` replace all. A warning names gates against a baseline, which are not checked.
-    `max_errors` is the number of cases that may have evaluation errors. `out` is a new directory,
-    or a new prefix of an object store, for the resulting run, whose manifest names the old one; the
-    old run is never changed. Large runs are counted by `workers` processes or by the `engine`, as
-    for `score`; fields are compared again by one process. `offline`, `allow_code` and `progress`
-    are those of `score`.
+    values and has no evaluators. Safety is judged again only if the rules name a judge. Without
+    `rules`, the stored outcomes are counted again: only counting options can change, and a
+    convention that compares values differently is rejected. The old run is never changed.
+
+    The gates of the run are checked again: a gate of the rules replaces the gate on the same
+    metric, `at_least` and `at_most` replace all. A warning names gates against a baseline, which
+    are not checked.
+
+    Args:
+        run: A saved run.
+        convention: The name of a convention. By default the one of the rules, otherwise of the run.
+        rules: The other rules.
+        options: Options of the convention.
+        at_least: Lower limits on metrics.
+        at_most: Upper limits on metrics.
+        by: The keys of slices, by default as in the run.
+        max_errors: The number of cases that may have evaluation errors.
+        out: A new directory, or a new prefix of an object store, for the resulting run, whose
+            manifest names the old one.
+        engine: What counts large runs, as for `score`. Fields are compared again by one process.
+        workers: The number of processes.
+        offline: Use only cached responses of models.
+        allow_code: Import and run Python functions that rules name.
+        progress: Called regularly with the cases processed, the bytes read, and the total bytes if
+            known.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]
@@ -657,10 +671,20 @@ def preview_rules(
 ) -> PreviewResult:
     """Compare the stored documents of a run with other rules, and return what would change.
 
-    Nothing is saved; `rescore` with the same arguments makes the run. At most about `limit` cases
-    are compared, and fewer if they are large: a random sample, always the same for a run, and the
-    result says so. The metrics before and after are those of the same cases. Models are not called:
-    only cached responses are used, and a field without one is an error.
+    Nothing is saved; `rescore` with the same arguments makes the run. Both metrics, before and
+    after, are computed over the compared cases. Models are not called: only cached responses are
+    used, and a field without one is an error.
+
+    Args:
+        run: A run that was saved with values.
+        rules: The other rules.
+        convention: The name of the convention; by default as for `rescore`.
+        options: Options of the convention.
+        limit: The approximate number of cases to compare, fewer if cases are large. They are a
+            random sample, always the same for a run, and the result says so.
+        allow_code: Import and run Python functions that rules name.
+        progress: Called regularly with the cases processed, the bytes read, and the total bytes if
+            known.
 
     >>> import fieldmark as fm
     >>> run = fm.score([({"total": 10}, {"total": 10.4})], out="run")

@@ -115,9 +115,16 @@ def add_review(
 ) -> Review:
     """Save a decision about one field beside a run; neither the run nor the truth changes.
 
-    The `decision` is `accept_truth`, `accept_candidate`, `correction` with a `value`, `ambiguous`
-    if both values are acceptable, and a `value` too if it is given, or `comment`. The last decision
-    on a field counts.
+    The last decision on a field counts.
+
+    Args:
+        run: A run that was saved with values.
+        case_id: The id of the case.
+        path: The path of the field in the ground truth.
+        decision: `accept_truth`, `accept_candidate`, `correction`, `ambiguous` if both values are
+            acceptable, or `comment`.
+        value: The value of a `correction`, or another acceptable value of an `ambiguous` field.
+        comment: A text to save with the decision.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="reviewed")
@@ -202,6 +209,10 @@ def decide(
 @checked
 def undo_review(run: RunLike, review_id: str) -> Review:
     """Withdraw a decision; the one before it counts again.
+
+    Args:
+        run: A saved run.
+        review_id: The id of the decision.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="undone")
@@ -537,10 +548,14 @@ def review(
 ) -> ReviewResult:
     """Return the decisions on the fields of a run, and its metrics with the reviewed truth.
 
-    Cases whose truth changes are compared again with the rules of the run, which `rules` replace if
-    they have been moved. Without `effect`, nothing is compared. With `allow_code`, rules may
-    name Python functions, which are then imported and run. Models are not called; only their
-    cached responses are used.
+    Cases whose truth changes are compared again with the rules of the run. Models are not called;
+    only their cached responses are used.
+
+    Args:
+        run: A saved run.
+        rules: The rules of the run, if their file has been moved.
+        effect: Compare cases again; otherwise only the decisions are returned.
+        allow_code: Import and run Python functions that rules name.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "vendor": "Acme"}, {"id": "b", "vendor": "Bolt"}]
@@ -1017,10 +1032,15 @@ def review_queue(
 ) -> ReviewQueue:
     """Return the fields of a run to review first.
 
-    The `queue` is `cost` for the mistakes that cost most score, `confidence` for the values with
-    the lowest confidence, `disagreement` for the fields on which the run and `others` over the same
-    cases differ most, or `random` for an audit of `number` fields drawn with a `seed`. With an
-    `attribute`, only its fields are returned.
+    Args:
+        run: A run that was saved with values.
+        queue: `cost` for the mistakes that cost most score, `confidence` for the values with the
+            lowest confidence, `disagreement` for the fields on which the run and `others` differ
+            most, or `random` for an audit.
+        number: The number of fields.
+        attribute: Return only fields of this attribute.
+        others: Other runs over the same cases.
+        seed: The seed of a `random` queue.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="queued")

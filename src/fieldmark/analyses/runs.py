@@ -470,9 +470,14 @@ def runs(
     since: str | datetime | None = None,
     archived: bool = False,
 ) -> RunList:
-    """List the runs in a directory, optionally by tags, status or start time.
+    """List the runs in a directory.
 
-    Archived runs are listed only with `archived`.
+    Args:
+        root: The directory with the runs.
+        tags: List only runs with all of these tags.
+        status: List only runs with this status.
+        since: List only runs that were started at or after this time.
+        archived: Also list archived runs.
 
     >>> import fieldmark as fm
     >>> _ = fm.score([({"total": 10}, {"total": 10})], out="runs/first")
@@ -505,10 +510,12 @@ def find_run(name: str | Path, root: Path | str = ROOT) -> Path:
 
 @checked
 def open_run(run: str | Path, root: Path | str = ROOT) -> RunResult:
-    """Open a saved run, named by its directory, its id or the start of it, a tag, or `latest`.
+    """Open a saved run; its cases are read when they are used.
 
-    A run at a URL is downloaded. `latest~1` is the run before the latest in `root`. The cases are
-    read from the directory when they are used.
+    Args:
+        run: The directory of the run, its id or the start of it, a tag, `latest`, or a URL, from
+            which it is downloaded. `latest~1` is the run before the latest.
+        root: The directory with the runs.
 
     >>> import fieldmark as fm
     >>> _ = fm.score([({"total": 10}, {"total": 11})], out="opened")

@@ -370,9 +370,13 @@ class ExplainResult(ShownRecord):
 def explain(run: RunLike, case_id: str, path: str) -> ExplainResult:
     """Explain the outcome of a field: its items, rule, similarity and cost.
 
-    `path` is the path of the field in the ground truth or in the candidate. Nothing is compared
-    again: stored outcomes are explained by the rules that the run was made with, and `not_stored`
-    says what the run does not contain.
+    Nothing is compared again: stored outcomes are explained by the rules that the run was made
+    with, and `not_stored` says what the run does not contain.
+
+    Args:
+        run: A saved run.
+        case_id: The id of the case.
+        path: The path of the field in the ground truth or in the candidate.
 
     >>> import fieldmark as fm
     >>> rules = {"fields": [{"path": "vendor", "match": "fuzzy", "threshold": 0.9}]}

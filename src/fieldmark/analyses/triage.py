@@ -126,9 +126,13 @@ def thresholds(
 ) -> ThresholdSet:
     """Choose the lowest confidence at which values have a precision, from a run with confidences.
 
-    It is one threshold for all attributes, or with `by_attribute` one for each. At a confidence of
-    95%, the precision of the accepted values is at least the target; if there are too few cases to
-    tell, an attribute has no threshold.
+    With a probability of 95%, the precision of the accepted values is at least the target. If there
+    are too few cases to tell, an attribute has no threshold.
+
+    Args:
+        run: A run with confidences.
+        precision: The target precision.
+        by_attribute: Choose one threshold for each attribute instead of one for all.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]
@@ -291,6 +295,11 @@ def triage(
 
     A value is accepted if its confidence is at least the threshold of its attribute. Values without
     a confidence or a threshold are always reviewed.
+
+    Args:
+        candidates: Predictions with confidences.
+        thresholds: The result of `thresholds`, or the path of a threshold file.
+        inputs: How rows are read.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]

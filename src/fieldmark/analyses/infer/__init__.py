@@ -149,7 +149,11 @@ def infer(
 ) -> str:
     """Return the text of a rules file that fits the data, with a reason for every rule.
 
-    A single JSON or YAML file that is a JSON Schema is read as in `rules_from`.
+    Args:
+        truth: Ground truth as for `score`. A single JSON or YAML file that is a JSON Schema is read
+            as in `rules_from`.
+        candidate: Predictions, which show how values may differ.
+        inputs: How rows are read.
 
     >>> import fieldmark as fm
     >>> print(fm.infer([{"issued": "2024-05-03"}, {"issued": "2024-06-01"}]).splitlines()[-1])
@@ -207,10 +211,13 @@ def _json_schema(truth: InputLike) -> Located | None:
 
 @checked
 def rules_from(source: SchemaSource) -> ProposedRules:
-    """Propose rules from a pydantic model, or from a JSON Schema as a mapping or a file.
+    """Propose rules from a class or a JSON Schema.
 
-    A dataclass or a TypedDict works too if pydantic is installed. The result can be passed as
-    `rules`; its text is a rules file with a reason for each rule.
+    The result can be passed as `rules`; its text is a rules file with a reason for each rule.
+
+    Args:
+        source: A pydantic model, a JSON Schema as a mapping or a file, or if pydantic is installed,
+            a dataclass or a TypedDict.
 
     >>> import fieldmark as fm
     >>> schema = {"properties": {"total": {"type": "number"}, "due": {"format": "date"}}}
