@@ -85,7 +85,7 @@ def _compared_nothing(case: CaseResult) -> bool:
 
 
 def _mistakes_text(case: CaseResult, known: Collection[str] = ()) -> str:
-    """Return the verdict on a case and its mistakes, except those of the `known` paths."""
+    """Return the verdict on a case and its mistakes, except at the `known` paths."""
     compared = sum(field.outcome != "ignored" for field in case.iter_fields())
     mistakes = list(mistakes_of(case))
     unknown = [field for field in mistakes if field.path not in known]

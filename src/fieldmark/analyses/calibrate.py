@@ -505,7 +505,7 @@ class Calibration(ShownRecord):
                 yield f"on labels that were held out, {name} is {shown}, below the target"
 
     def metrics(self) -> JsonObject:
-        """Return all metrics by name, for gates; those at the current threshold have no prefix."""
+        """Return all metrics by name, for gates, without a prefix at the current threshold."""
         cross, best, chosen = self.cross_validation, self.best, self.chosen
         now = self.current.to_dict()
         undefined: JsonObject = dict.fromkeys(now)
@@ -838,7 +838,7 @@ def _labels(source: InputLike, judge: Comparator | ConfiguredEvaluator | None) -
 
 
 def _of_path(labels: list[Label], path: str, where: str, *, required: bool) -> list[Label]:
-    """Return the labels of a field; those without an attribute belong to any field."""
+    """Return the labels of a field; a label without an attribute belongs to any field."""
     attributes = dict.fromkeys(label.attribute for label in labels if label.attribute)
     if not attributes:
         if required:

@@ -59,7 +59,7 @@ def compare(
 
 
 def read_cases(expected: object, candidates: Mapping[str, object]) -> list[Case]:
-    """Return a case for each candidate, with documents in text parsed like those of a data set.
+    """Return a case for each candidate, with documents in text parsed as in a data set.
 
     The error for an expected value that cannot be read, or for an object that is not JSON, names
     the argument.

@@ -288,7 +288,7 @@ class _Ballot:
     def _options(
         self, node: AttributeNode, values: Sequence[_Side], voters: _Voters
     ) -> list[VoteOption]:
-        """Return the values that voters have, those that agree together."""
+        """Return the values that voters have; values that agree are one option."""
         empty: list[int] = []
         containers: dict[type, list[int]] = {}
         leaves: dict[bytes, list[int]] = {}
@@ -404,10 +404,10 @@ class ConsensusResult(ShownRecord):
     """The majority vote of several predictions for each case, and where they disagree.
 
     `documents` are the documents of the vote by id, or by position unless rows are paired `by_id`.
-    `abstained` counts the cases for which a candidate has no prediction that can be read,
-    and `without` those for which none has. `disputed` are the fields on which candidates disagree
-    most, at most 1,000 of them. With ground truth, `ranking` compares the candidates with the vote
-    and with the best of them per field.
+    `abstained` counts for each candidate the cases without a prediction that can be read, and
+    `without` the cases for which no candidate has one. `disputed` are the fields on which
+    candidates disagree most, at most 1,000 of them. With ground truth, `ranking` compares the
+    candidates with the vote and with the best of them per field.
     """
 
     candidates: tuple[str, ...]
@@ -589,7 +589,7 @@ def consensus(
 def _streams(
     truth: InputLike | None, candidates: Mapping[str, InputLike], inputs: Inputs
 ) -> list[PairStream]:
-    """Open all candidates in the same order: that of the truth, or of the first row of each id."""
+    """Open all candidates in the order of the truth, or of the first row of each id."""
     if truth is None:
         ids: dict[str, None] = {}
         rows = 0
@@ -787,7 +787,7 @@ def _best_documents(runs: Sequence[RunResult]) -> Iterator[tuple[str, JsonValue]
     """Yield for each case the document that has, for each field, the best of all candidates.
 
     A field is correct if it is correct in any candidate. If it is correct in none, it is missing
-    if it is missing in any. Of extra fields, those of the candidate that has the fewest are kept.
+    if it is missing in any. Extra fields come from the candidate that has the fewest.
     """
     for cases in zip(*(run.cases for run in runs), strict=True):
         fields: dict[str, FieldResult] = {}
@@ -817,7 +817,7 @@ def _best_documents(runs: Sequence[RunResult]) -> Iterator[tuple[str, JsonValue]
 
 _VALUE: Final = Presence.VALUE.name.lower()
 _ITEM: Final = re.compile(r"\[(\d*)→(\d+)\]")
-"""An aligned item in the label of a field; the first index is that of the truth."""
+"""An aligned item in the label of a field; the first index belongs to the truth."""
 _FAR: Final = 1_000_000_000
 _PREFERENCE: Final = {
     outcome: index

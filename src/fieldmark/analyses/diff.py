@@ -129,7 +129,7 @@ _DATA: Final = (
     "improved", "worse",
 )  # fmt: skip
 _MAX_CASES: Final = {"worse": 100, "improved": 10}
-"""Cases that are listed: those that got worse decide about a release."""
+"""The number of listed cases: cases that got worse decide about a release."""
 _MAX_SHIFTS: Final = 10
 _MAX_FIELDS: Final = 3
 _MAX_VALUE: Final = 40
@@ -170,7 +170,8 @@ class DiffResult(ShownRecord):
     better or worse, and `different` names what differs. `primary` is the score of a case, whose
     mean is the mean score. The first metric is the primary one of the convention, or the mean score
     if evaluators score the cases. `sliced` are the cases of every slice. `new_errors` are the
-    repeated errors that only the second run has, and `fixed_errors` those that only the first has.
+    repeated errors that only the second run has, and `fixed_errors` the repeated errors that only
+    the first run has.
     `warnings` are the structural warnings of the runs. The values of changed fields are read from
     `runs`.
     """
@@ -272,7 +273,7 @@ class DiffResult(ShownRecord):
         attribute: str | None = None,
         within: str | None = None,
     ) -> list[tuple[Direction, CaseChange]]:
-        """Return the cases that changed, those that got worse first, largest change first.
+        """Return the cases that changed: worse before improved cases, the largest change first.
 
         With an `attribute`, these are the cases with more or fewer mistakes in it, and `direction`
         refers to the attribute. `within` is the name of a slice.
@@ -651,7 +652,7 @@ class _GatheredCases:
 def _slice_keys(
     before: StoredRun, after: StoredRun, by: Iterable[str] | None
 ) -> tuple[SliceKey, ...]:
-    """Return what cases are grouped by: the given keys, or those that both runs have."""
+    """Return the keys that cases are grouped by, by default the keys that both runs have."""
     old, new = (() if run.summary is None else run.summary.by for run in (before, after))
     try:
         return parse_slice_keys([key for key in old if key in new] if by is None else strings(by))
@@ -695,7 +696,7 @@ class _SlicedPairs:
                     slice_totals.tally.settle()
 
     def summaries(self, summaries: tuple[Summary, Summary]) -> tuple[Summary, Summary]:
-        """Return the summaries of both runs with those of their slices."""
+        """Return the summaries of both runs with the summaries of their slices."""
         by = tuple(key.text for key in self.keys)
         first, second = (
             replace(summary, by=by, slices=totals.summaries(summary, run.convention))
@@ -839,7 +840,7 @@ def _names(old: AppliedConvention, new: AppliedConvention) -> Iterator[str]:
 
 
 def _options(old: AppliedConvention, new: AppliedConvention, *, rules: bool) -> Iterator[str]:
-    """Yield the options that differ: those of the rules, or those of counting."""
+    """Yield the options of the rules, or of counting, that differ."""
     for name in {**old.options, **new.options}:
         if (name not in _COUNTING) is rules and old.options.get(name) != new.options.get(name):
             sides = (_option_text(convention.options.get(name)) for convention in (old, new))
@@ -964,7 +965,7 @@ def _title(diff: DiffResult, metric: str) -> str:
 
 
 def _ranked(attributes: Mapping[str, MetricDifference]) -> list[str]:
-    """Sort attributes: regressed, then improved, then those that may have changed."""
+    """Sort attributes: regressed, then improved, then possibly changed."""
     order = list(_TONES)
 
     def sort_key(path: str) -> tuple[int, float, float, str]:
@@ -1118,9 +1119,9 @@ def _changed_group(
 
 
 def _repeated_lines(diff: DiffResult) -> list[str]:
-    """Return the repeated errors that only the second run has, and those that only the first has.
+    """Return the repeated errors that only one of the runs has, new errors first.
 
-    Those of most values come first.
+    The errors of most values come first.
     """
     return [*_repeated("New", diff.new_errors), *_repeated("Fixed", diff.fixed_errors)]
 

@@ -441,7 +441,7 @@ _MAX_LENGTH: Final = 100
 class FindSlicesResult(ShownRecord):
     """Slices that are significantly weaker than the other cases, the weakest first.
 
-    `cases` is the number of searched cases and `tested` that of tested slices.
+    `cases` is the number of searched cases, and `tested` the number of tested slices.
     """
 
     run: str
@@ -576,7 +576,7 @@ def _wrong(case: CaseResult) -> frozenset[str]:
 
 
 def _without_candidate(case: Case) -> Case:
-    """Return a case without its prediction, of which many are held in memory."""
+    """Return a case without its prediction, to hold many in memory."""
     expected = None if case.unparsed is None else (case.unparsed[0], MISSING)
     return case._replace(candidate=MISSING, unparsed=expected)
 

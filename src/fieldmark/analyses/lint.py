@@ -93,7 +93,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LintResult(ShownRecord):
-    """The findings in ground truth; `total` also counts those beyond the limit of the list."""
+    """The findings in ground truth; `total` also counts findings beyond the limit of the list."""
 
     documents: int
     total: int

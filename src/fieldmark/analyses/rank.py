@@ -142,8 +142,8 @@ class RankedRun:
     `unparseable` and `errors` are numbers of shared cases: without a mistake, without a prediction,
     with one that cannot be read, and without a score. `left_out` is the number of cases of the run
     that are not shared. `wins` counts the attributes in which only this run has the highest F1, and
-    `ties` those in which some, but not all, others have it too. `frontier` is true if no other run
-    is cheaper and at least as good; it is undefined without the cost.
+    `ties` the attributes in which some, but not all, other runs have it too. `frontier` is true if
+    no other run is cheaper and at least as good; it is undefined without the cost.
     """
 
     rank: int
@@ -468,10 +468,10 @@ def _ranked_run(summary: Summary, **further: object) -> RankedRun:
 
 @dataclass(slots=True)
 class _Gathered:
-    """The cases that all runs share, and those that some of them do not have.
+    """The cases that all runs share, and the cases that only some have.
 
-    `only` counts for each run its own cases that are not shared, `absent` the cases of others that
-    it does not have, and `failed` those of them for which its target made no prediction.
+    For each run, `only` counts its cases that are not shared, `absent` the cases of others that it
+    does not have, and `failed` the absent cases for which its target made no prediction.
     """
 
     runs: list[RecountedRun]
@@ -592,7 +592,7 @@ def _check_comparable(
 
 
 def _names(stored: Sequence[StoredRun]) -> list[str]:
-    """Return a unique name for each run, for people: that of its directory if they chose it.
+    """Return a unique name for each run, for people: the name of its directory if they chose it.
 
     Otherwise it is the target, or the file with the predictions.
     """
@@ -713,7 +713,7 @@ def _pair_columns(board: RankResult) -> list[Column]:
 
 
 def _pair_rows(board: RankResult) -> Iterator[Row]:
-    """Yield the p-values of each run with all others; those of two runs are in their rows."""
+    """Yield the p-values of each run with all others, unless there are only two runs."""
     if len(board.runs) <= _AT_LEAST:
         return
     for index, run in enumerate(board.runs):
@@ -813,7 +813,7 @@ def _metric_title(metric: str) -> str:
 
 
 CandidatesLike: TypeAlias = Mapping[str, InputLike] | Sequence[str | Path]
-"""The predictions of several models by name, or files, whose names are those of the models."""
+"""The predictions of several models by name, or files named after the models."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -906,7 +906,7 @@ def score_many_with(
 ) -> ScoredRuns:
     """Score several predictions with the same options; each run has its own directory.
 
-    By default, the directories are those below `out`, named after the models.
+    By default, the directories are below `out`, named after the models.
     """
     if len(candidates) < _AT_LEAST:
         raise ConfigError.of(

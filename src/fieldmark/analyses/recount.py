@@ -178,7 +178,8 @@ class RecountedRun:
                 quality(stored.quality, convention.counting, stored.safety).rqs
                 for convention in (self.run.convention, self.convention)
             )
-            # Without a candidate, or if a comparison failed, the score is not that of the formula.
+            # Without a candidate, or if a comparison failed, the score does not follow from the
+            # formula.
             rqs = after if stored.rqs == before else stored.rqs
             stats = stats._replace(quality=stored.quality, safety=stored.safety, rqs=rqs)
         if BY_CASE_EVALUATOR in options:

@@ -91,7 +91,7 @@ class ComparisonView:
         return [(way, change) for way in _NAMES for change in pairs.changed(way)[:_MAX_CASES]]
 
     def view(self, ranks: Mapping[str, int]) -> JsonObject:
-        """Return metrics, attributes and changed cases of both runs; `ranks` are those of cases.
+        """Return metrics, attributes and changed cases of both runs, with `ranks` of cases by id.
 
         Lists are limited to the largest changes; the numbers of all changes are given too.
         """
@@ -192,7 +192,7 @@ KINDS: Final = (HTML, *registry.built_in(Plugin.EXPORTERS))
 
 
 def kinds() -> tuple[str, ...]:
-    """Return the kinds of reports, with those of plug-ins."""
+    """Return the kinds of reports, including plug-ins."""
     return (HTML, *registry.names(Plugin.EXPORTERS))
 
 

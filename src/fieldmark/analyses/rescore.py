@@ -196,7 +196,7 @@ def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
-    """Add the gates of a run to those of its rescored run, unless the options give other ones."""
+    """Add the gates of a run to its rescored run, unless the options set gates."""
     limits = options["at_least"] or options["at_most"]
     return gates if limits or before is None else gates.or_those_of(before.gates)
 
@@ -446,7 +446,7 @@ def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) 
 
 
 def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
-    """Return the new metrics with those parts of the old summary that do not change."""
+    """Return the new metrics with the parts of the old summary that do not change."""
     new, old = recounted.summary(applied), recounted.run.summary
     if old is None:
         return new
@@ -526,7 +526,7 @@ _EXAMPLES_OF_CASE: Final = 5
 class ChangedField:
     """A field with another outcome; before or after the change, it may not be compared at all.
 
-    `number` is that of its case in the run.
+    `number` is the number of its case in the run.
     """
 
     number: int
@@ -569,7 +569,7 @@ class ChangedAttribute:
 class PreviewResult(ShownRecord):
     """What would change if a run was rescored with other rules.
 
-    `compared` of its `cases` were compared: all, or a random sample. `metrics` are those of
+    `compared` of its `cases` were compared: all, or a random sample. `metrics` are computed over
     the compared cases, before and after. `examples` are some of the changed fields, from as many
     cases as possible.
     """
@@ -740,7 +740,7 @@ def preview_rules(
 
 
 def _rows(run: StoredRun) -> int:
-    """Return the number of stored cases: those with invalid ground truth are not."""
+    """Return the number of stored cases; cases with invalid ground truth are not stored."""
     cases = run.complete_summary.cases
     return cases.total - cases.invalid_truth
 
@@ -807,7 +807,7 @@ def _shown(change: tuple[FieldResult | None, FieldResult | None]) -> FieldResult
 def _changed_fields(
     before: CaseResult, after: CaseResult
 ) -> Iterator[tuple[FieldResult | None, FieldResult | None]]:
-    """Yield the fields whose outcome or score differs, and those that only one side compares."""
+    """Yield the fields whose outcome or score differs, or that only one side compares."""
     fields: dict[tuple[str, int], list[FieldResult | None]] = {}
     for side, result in enumerate((before, after)):
         seen: Counter[str] = Counter()

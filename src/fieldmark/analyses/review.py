@@ -383,8 +383,8 @@ class ReviewEffect:
 class ReviewResult(ShownRecord):
     """The current decisions on the fields of a run, and what they change.
 
-    `effect` is missing if the metrics cannot be computed again; `note` says why. `rules` are those
-    for the corrected truth, if it needs others than the run.
+    `effect` is missing if the metrics cannot be computed again; `note` says why. `rules` are the
+    rules for the corrected truth, if it needs others than the run.
     """
 
     run: str
@@ -613,7 +613,7 @@ def _by_case(fields: Iterable[ReviewedField]) -> dict[str, list[ReviewedField]]:
 
 
 def _applied(stored: StoredRun, reviews: Mapping[FieldKey, Review]) -> Iterator[ReviewedField]:
-    """Yield the current reviews in the order of the cases, then those of other cases."""
+    """Yield the current reviews in the order of the cases, then reviews of unknown cases."""
     waiting: dict[str, dict[FieldKey, Review]] = {}
     for key, review in reviews.items():
         waiting.setdefault(key.case_id, {})[key] = review

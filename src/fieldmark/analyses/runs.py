@@ -646,7 +646,7 @@ def _row(run: RunEntry) -> Row:
 
 
 def _metric_rows(run: RunDetails) -> Iterator[Row]:
-    """Yield the headline metrics and those with an interval, the primary metric first."""
+    """Yield the headline metrics and other metrics with an interval, the primary metric first."""
     summary, intervals = run.summary, run.intervals.metrics
     if summary is None:
         return
@@ -654,7 +654,7 @@ def _metric_rows(run: RunDetails) -> Iterator[Row]:
         if name not in HEADLINE_METRICS and name not in intervals:
             continue
         low, high = intervals.get(name, (None, None))
-        # A note says why a metric means less than it seems to; that of RQS includes safety.
+        # A note says why a metric means less than it seems to; the note on RQS includes safety.
         safety = flag_text(summary.flags.get("safety", ())) if name == "rqs" else ""
         notes = flag_text(summary.flags.get(name, ())), f"safety {safety}" if safety else ""
         yield {

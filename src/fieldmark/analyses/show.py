@@ -264,7 +264,7 @@ class AppliedRule:
 
     def facts(self) -> Facts:
         """Return the rule for people."""
-        # The options of `auto` are those of the comparison by meaning.
+        # The options of `auto` belong to the comparison by meaning.
         used = not self.detected or self.detected == "semantic"
         shown = _options_text(self.options or {}) if used else ""
         name = f"{self.comparator}, here {self.detected}" if self.detected else self.comparator
@@ -439,7 +439,7 @@ class RunRules:
             settings = resolve_settings(rules=cast("dict[str, object]", stored))
         except ConfigError:
             return
-        # Only the rules of the run have its hash: those with a model are stored without it.
+        # Only the rules of the run have its hash: rules with a model are stored without the model.
         if settings.applied.comparison_sha256 == applied.comparison_sha256:
             self.rules = settings.rules
 

@@ -87,7 +87,7 @@ class Heading(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """A list of lines, of which `more` are not shown; `noun` is what the items are."""
+    """A list of lines; `more` items are not shown, and `noun` is what the items are."""
 
     lines: Sequence[Line]
     more: int = 0

@@ -227,7 +227,7 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
 
 
 def _side_by_side(tables: Sequence[Table], width: int) -> Iterator[Sequence[Span]]:
-    """Yield the lines of as many tables as fit beside each other, then those of the others."""
+    """Yield the lines of tables, as many beside each other as fit."""
     beside: list[tuple[int, list[Sequence[Span]]]] = []
     for table in tables:
         lines = list(_table_lines(table, width))
@@ -268,7 +268,7 @@ def _folding(columns: Sequence[Column]) -> list[int]:
 
 
 def _fit_widths(widest: Sequence[int], folding: Sequence[int], width: int) -> list[int]:
-    """Return the widths of columns: those that fold are narrowed, the last one first."""
+    """Return the widths of columns: folding columns are narrowed, the last one first."""
     widths = list(widest)
     for index in reversed(folding):
         over = sum(widths) - width

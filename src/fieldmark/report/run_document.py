@@ -153,7 +153,7 @@ def _score_tone(value: float | None) -> Tone:
 
 
 def _score_tables(summary: Summary) -> tuple[list[Table], str]:
-    """Return scores, mistakes and quality, those of the primary metric first, and a formula."""
+    """Return scores, mistakes and quality, the primary metric first, and a formula."""
     macro, micro, quality = summary.macro, summary.micro, summary.quality
     rqs_leads = next(iter(summary.metrics)) == "rqs"
     # With evaluators, the convention only counts fields; the evaluators score the cases.
@@ -438,7 +438,7 @@ def _seconds_per_call(usage: JsonObject) -> float | None:
 
 
 def usage_lines(spent: JsonObject, usage: JsonObject) -> Iterator[str]:
-    """Yield one line per model: the calls that were paid for, and those from the cache."""
+    """Yield one line per model: paid calls, and responses from the cache."""
     models = spent.get("asked")
     for model in models if isinstance(models, list) else []:
         if isinstance(model, dict):

@@ -35,7 +35,7 @@ _OUTCOME_TEXTS: Final = {
     "omission": "missing",
     "hallucination": "extra",
 }
-"""Outcomes whose names in JSON differ from those for people."""
+"""Outcomes whose names in JSON differ from their names for people."""
 
 _FAILURE_TEXTS: Final = {
     "unknown_metric": "a gate names an unknown metric",
@@ -181,7 +181,7 @@ def gate_text(gate: GateResult, *, name: str | None = None) -> str:
 
 
 def split_warnings(summary: Summary) -> tuple[list[str], list[str]]:
-    """Return the warnings to show before the metrics of a run, and those to show after them."""
+    """Return the warnings to show before the metrics of a run, and the warnings to show after."""
     first = summary.structural_warnings
     return list(first), [text for text in summary.warnings if text not in first]
 
@@ -208,7 +208,7 @@ def failure_text(failure: RunFailure) -> str:
 class SliceRow(NamedTuple):
     """One slice: its value for people, and its metrics in the order of the run.
 
-    `interval` is that of the first metric. With `few` cases, it is wide.
+    `interval` belongs to the first metric. With `few` cases, it is wide.
     """
 
     value: str

@@ -295,7 +295,7 @@ class RuleInferrer:
         return path.endswith("[*]") and owner is not None and self._has_alternatives(owner)
 
     def _has_alternatives(self, evidence: AttributeEvidence) -> bool:
-        """Whether lists contain acceptable values, by their candidates or those of other lists."""
+        """Whether lists contain acceptable values, by candidates of these or other lists."""
         if evidence.is_list_of_acceptable_values:
             return True
         items = self._evidence.get(f"{evidence.path}[*]")
@@ -439,8 +439,8 @@ class AttributeEvidence:
     """Statistics of one attribute.
 
     `readings` count the scalars of the ground truth by the ways in which they can be read, with a
-    few examples; `candidate_readings` those of candidates. `texts` are the first distinct strings.
-    `item_fields` are the names of fields in items of lists, `items_in_lists` and
+    few examples; `candidate_readings` count scalars of candidates. `texts` are the first distinct
+    strings. `item_fields` are the names of fields in items of lists, `items_in_lists` and
     `distinct_in_lists` count values in lists of several items. `sample` contains lists on which
     rules are tried.
     """
@@ -801,7 +801,7 @@ def _are_dates(evidence: AttributeEvidence) -> bool:
 
 
 def _date_order(evidence: AttributeEvidence) -> Reader | None:
-    """Return the order that dates of numbers have, judging by those with only one reading."""
+    """Return the order that dates of numbers have, judging by dates with only one reading."""
     total = evidence.count(*_ORDERS, Reader.DATE, both_sides=True)
     counts = {order: evidence.count(order, both_sides=True) for order in _ORDERS}
     best, second = sorted(_ORDERS, key=lambda order: -counts[order])[:2]

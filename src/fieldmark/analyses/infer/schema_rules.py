@@ -127,8 +127,9 @@ class _Shape:
     """What all schemas of one value say together.
 
     `kinds` are JSON types, with formats and the like instead of `string`. `entries` are the schemas
-    of keys that are not named, and `positions` those of single items. A `fixed` list has a fixed
-    number of items. `options` are the options of the rule, those of the innermost schema last.
+    of keys that are not named, and `positions` the schemas of single items. A `fixed` list has a
+    fixed number of items. `options` are the options of the rule, from the outermost schema to the
+    innermost.
     """
 
     kinds: dict[str, None] = field(default_factory=dict)
@@ -148,7 +149,7 @@ class _Shape:
         return frozenset(self.kinds) - {"null", "array", "object"}
 
     def add(self, schema: JsonObject) -> None:
-        """Add the keywords of a schema, except those that combine others."""
+        """Add the keywords of a schema, except for combinations of schemas."""
         for kind in _kinds(schema):
             self.kinds.setdefault(kind)
         description = schema.get("description")
@@ -460,7 +461,7 @@ class _SchemaReader:
         return None
 
     def _own_settings(self, shape: _Shape) -> tuple[Settings, Location]:
-        """Return the options that the schemas set; those of an outer schema have precedence."""
+        """Return the options that the schemas set; an outer schema has precedence."""
         overrides: Settings = {}
         origin = self._located.location
         for options in reversed(shape.options):

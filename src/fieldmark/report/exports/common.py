@@ -77,7 +77,7 @@ CASE_COLUMNS: Final[Columns] = {
     "note": ColumnType.TEXT,
     "metadata": ColumnType.JSON,
 }
-"""The columns of a table of cases, without those of evaluators.
+"""The columns of a table of cases, without columns of evaluators.
 
 `hallucination` is a number of fields, and `quality_hallucination` a share of keys.
 """
@@ -95,7 +95,7 @@ _SEPARATORS: Final = {ColumnType.WORDS: " ", ColumnType.TAGS: ", "}
 def field_columns(
     *, values: bool = True, evaluators: bool = False, confidence: bool = False
 ) -> Columns:
-    """Return the columns of a table of fields, with or without those that may quote a document.
+    """Return the columns of a table of fields, with or without columns that may quote a document.
 
     Runs with confidences and with evaluators have further columns.
     """

@@ -1,6 +1,6 @@
 """`eval-results.json`: precision, recall and F1 of every eval, with macro and micro averages.
 
-An eval is a case. Counts are those of the run; an undefined ratio is 0 here.
+An eval is a case. Counts are the same as in the run; an undefined ratio is 0 here.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def _reason(case: CaseResult, mistakes: int) -> str:
 def _evaluator_misses(case: CaseResult, listed: Container[str]) -> Iterator[str]:
     """Yield the misses of the evaluators, except fields that are listed, and the details of judges.
 
-    Misses are texts that an evaluator chose; those of field evaluators start with a path.
+    Misses are texts that an evaluator chose; misses of field evaluators start with a path.
     """
     for result in case.evaluator_results:
         score = result.score

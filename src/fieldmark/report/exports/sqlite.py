@@ -103,7 +103,7 @@ def _evaluations(run: ShownRun) -> Iterator[list[Cell]]:
 def _write(
     database: sqlite3.Connection, table: str, columns: Columns, rows: Iterable[Sequence[Cell]]
 ) -> None:
-    """Create a table with rows; every name is that of a column of fieldmark, never from data."""
+    """Create a table with rows; every name is a column of fieldmark, never from data."""
     defined = [f'"{name}" {_TYPES[kind]}' for name, kind in columns.items()]
     if table == "cases":
         defined[0] += " PRIMARY KEY"

@@ -1,6 +1,6 @@
 """The metrics of a case for its tabs: completeness, hallucination, accuracy, safety and RQS.
 
-The same data is shown on the page of a compared pair, on that of a stored case, and in the report.
+The same data is shown for a compared pair, for a stored case, and in the report.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _strategy(field: FieldResult) -> tuple[str, bool]:
 
 
 def _strategies(compared: Sequence[FieldResult], numbers: Mapping[str, int]) -> list[JsonValue]:
-    """Return every strategy with its matches and its compared fields, also those left out."""
+    """Return every strategy with its matches and its compared fields, listed or not."""
     totals: dict[str, list[int]] = {name: [0, 0] for name in numbers}
     for field in compared:
         counts = totals.setdefault(_strategy(field)[0], [0, 0])

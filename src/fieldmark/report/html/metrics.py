@@ -34,7 +34,7 @@ _NOISE: Final = 1e-9
 
 
 class ScoreHistogram(NamedTuple):
-    """The numbers of cases by score, in steps of 0.05, and of those without a score."""
+    """The numbers of cases by score, in steps of 0.05, and of cases without a score."""
 
     bins: tuple[tuple[float, float, int], ...]
     unscored: int
@@ -254,7 +254,7 @@ def histogram_view(scores: Iterable[float | None]) -> JsonObject:
 def slice_lines(summary: Summary) -> list[JsonValue]:
     """Return a table for each key of slices, with the mean and deviation of metrics over slices.
 
-    The interval of a row is that of the first metric.
+    The interval of a row belongs to the first metric.
     """
     names = slice_metrics(summary)
     means = summary.group_means()
@@ -336,7 +336,7 @@ def evaluator_lines(summary: Summary) -> list[JsonValue]:
 
 
 class DetectionTable(NamedTuple):
-    """The detection metrics of an evaluator, or without a title those of the run.
+    """The detection metrics of an evaluator, or without a title of the run.
 
     `sizes` are the numbers of images, regions and detections; `metrics` are names, values and
     meanings; `classes` are names with AP, AP50, AP75, AR100 and PASCAL AP; `curves` are precisions

@@ -152,7 +152,7 @@ _MAX_VALUES: Final = 12
 _MAX_VALUE_LENGTH: Final = 60
 _MAX_TABLES: Final = 12
 _MIN_VALUES: Final = 2
-"""The least number of expected values, each of which occurs more often than this on average."""
+"""The least number of expected values, and the number of fields that a value has on average."""
 _COMPARED: Final = frozenset({Outcome.MATCH, *MISTAKES})
 _COMPARED_CODES: Final = frozenset(
     code for code, fact in enumerate(FACTS) if fact.outcome in _COMPARED
@@ -430,6 +430,6 @@ class CaseFacts:
 
 
 def most_mistakes_first(summary: Summary) -> list[str]:
-    """Return the attributes with mistakes, those with the most of them first."""
+    """Return the attributes with mistakes, most mistakes first."""
     counts = {path: metrics.errors_by_type.total for path, metrics in summary.attributes.items()}
     return sorted(filter(counts.get, counts), key=lambda path: -counts[path])

@@ -117,7 +117,7 @@ TREE_COLUMNS: Final[Sequence[JsonValue]] = (
 
 
 class CaseTree(NamedTuple):
-    """The nodes of a case, and those that are regions of a page."""
+    """The nodes of a case, and the regions of pages among them."""
 
     nodes: list[TreeNode]
     regions: list[Region]
@@ -496,7 +496,7 @@ class Region(NamedTuple):
     """A field that may be a region: its path, both values, and the result of the comparison.
 
     `page` is the number that the documents give for its page. It is `extra` if it is part of an
-    item that only the candidate has; its path may be that of another item.
+    item that only the candidate has; its path may also belong to another item.
     """
 
     path: str

@@ -70,7 +70,7 @@ class RunComparison(Protocol):
         ...
 
     def view(self, ranks: Mapping[str, int]) -> JsonObject:
-        """Return metrics, attributes and changed cases; `ranks` are those of cases."""
+        """Return metrics, attributes and changed cases; `ranks` are the ranks of cases by id."""
         ...
 
 
