@@ -685,7 +685,11 @@ def calibrate(
         hint = "enter true or false in the column verdict" if read else ""
         raise DataError(f"{message}; {hint}" if hint else message, Location(where))
     providers = ProviderSet(judge)
-    _check_ready(judge, providers)
+    problems = providers.unready()
+    if isinstance(judge, ConfiguredEvaluator):
+        problems += unready_judges([judge])
+    if problems:
+        raise ConfigError(problems)
     if judge is None:
         judged = _recorded(usable)
     elif isinstance(judge, ConfiguredEvaluator):
@@ -791,14 +795,6 @@ def _evaluator(
     if name is None:
         raise ConfigError.of("evaluator is required", spec.location, listed)
     raise ConfigError.of(f"unknown evaluator {name!r}", spec.location, listed)
-
-
-def _check_ready(judge: object, providers: ProviderSet) -> None:
-    problems = providers.unready()
-    if isinstance(judge, ConfiguredEvaluator):
-        problems += unready_judges([judge])
-    if problems:
-        raise ConfigError(problems)
 
 
 def _current_threshold(

@@ -16,7 +16,7 @@ from fieldmark.errors import DataError, Location, with_location
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
 from fieldmark.metrics.consistency import rank as ranking_of
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
 from fieldmark.model.rule import Scope
@@ -173,7 +173,13 @@ def compare_many(
     if settings.rules.scope is Scope.TRUTH:
         settings = replace(settings, rules=replace(settings.rules, scope=Scope.UNION))
     pairs = [
-        _agreement_outcomes(compare_case(settings, second._replace(expected=_document(first))))
+        # A candidate that could not be read is empty.
+        _agreement_outcomes(
+            compare_case(
+                settings,
+                second._replace(expected=None if first.candidate is MISSING else first.candidate),
+            )
+        )
         for first, second in combinations(cases, 2)
     ]
     return ManyResult(
@@ -182,11 +188,6 @@ def compare_many(
         consistency(pairs),
         agreement(pairs),
     )
-
-
-def _document(case: Case) -> JsonValue:
-    """Return the candidate of a case, which is empty if it could not be read."""
-    return None if case.candidate is MISSING else case.candidate
 
 
 def _agreement_outcomes(pair: CaseResult) -> list[FieldOutcome]:

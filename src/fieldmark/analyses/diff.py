@@ -808,7 +808,12 @@ def obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterator
     if other_rules:
         yield "rules", f"the runs have different rules{_listed(_options(old, new, rules=True))}"
     if old.counting_sha256 != new.counting_sha256 and not rescore:
-        counted = [*_names(old, new), *_options(old, new, rules=False)]
+        counted = [
+            f"{label} {getattr(old, name)} vs. {getattr(new, name)}"
+            for label, name in (("convention", "name"), ("version", "version"))
+            if getattr(old, name) != getattr(new, name)
+        ]
+        counted += _options(old, new, rules=False)
         if counted:
             yield "conventions", f"the runs have different conventions{_listed(counted)}"
         elif not other_rules:  # weights are a part of the rules
@@ -831,12 +836,6 @@ def _listed(differences: Iterable[str]) -> str:
     """Return known differences as the end of a sentence."""
     text = ", ".join(differences)
     return f": {text}" if text else ""
-
-
-def _names(old: AppliedConvention, new: AppliedConvention) -> Iterator[str]:
-    for label, name in (("convention", "name"), ("version", "version")):
-        if getattr(old, name) != getattr(new, name):
-            yield f"{label} {getattr(old, name)} vs. {getattr(new, name)}"
 
 
 def _options(old: AppliedConvention, new: AppliedConvention, *, rules: bool) -> Iterator[str]:
@@ -1099,23 +1098,17 @@ def _changed_attributes(diff: DiffResult) -> Iterator[_Part]:
             yield _Part(
                 " and " if all(len(changes) == 1 for changes in groups.values()) else ", and "
             )
-        yield from _changed_group(word, changes)
-
-
-def _changed_group(
-    word: DiffVerdict, changes: list[tuple[str, MetricDifference]]
-) -> Iterator[_Part]:
-    for index, (name, change) in enumerate(changes[:_MAX_NAMED]):
-        if index:
-            yield _Part(" and " if index + 1 == len(changes) else ", ")
-        yield _Part(name, name, _DIRECTIONS[word].value)
-        if len(changes) == 1:
-            yield _Part(f" is {word.value}")
-        yield _Part(f" ({number(change.before)} → {number(change.after)})")
-    if len(changes) > _MAX_NAMED:
-        yield _Part(f" and {len(changes) - _MAX_NAMED} more")
-    if len(changes) > 1:
-        yield _Part(f" are {word.value}")
+        for position, (name, change) in enumerate(changes[:_MAX_NAMED]):
+            if position:
+                yield _Part(" and " if position + 1 == len(changes) else ", ")
+            yield _Part(name, name, _DIRECTIONS[word].value)
+            if len(changes) == 1:
+                yield _Part(f" is {word.value}")
+            yield _Part(f" ({number(change.before)} → {number(change.after)})")
+        if len(changes) > _MAX_NAMED:
+            yield _Part(f" and {len(changes) - _MAX_NAMED} more")
+        if len(changes) > 1:
+            yield _Part(f" are {word.value}")
 
 
 def _repeated_lines(diff: DiffResult) -> list[str]:

@@ -123,7 +123,9 @@ def plugins(kinds: Iterable[str] = (), *, built_in: bool = True) -> PluginList:
         RegisteredPlugin(
             kind=plugin.kind.value,
             name=plugin.name,
-            summary="" if isinstance(registration, str) else _summary(registration),
+            summary=""
+            if isinstance(registration, str)
+            else (registration.__doc__ or "").strip().partition("\n")[0],
             package=plugin.package,
             version=plugin.version,
             target=plugin.target,
@@ -132,10 +134,6 @@ def plugins(kinds: Iterable[str] = (), *, built_in: bool = True) -> PluginList:
         for plugin, registration in registry.registrations()
         if (not wanted or plugin.kind in wanted) and (built_in or plugin.package != "fieldmark")
     )
-
-
-def _summary(strategy: type) -> str:
-    return (strategy.__doc__ or "").strip().partition("\n")[0]
 
 
 _PACKAGE: Final = "fieldmark"

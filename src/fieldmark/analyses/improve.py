@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -186,6 +186,20 @@ def corrected_fact(code: int) -> int:
 _FIXED: Final = tuple(corrected_fact(code) for code in range(1 << CELL_BITS))
 
 
+def corrected(block: Outcomes, positions: Container[int]) -> Outcomes:
+    """Return the outcomes that a case would have if the fields at these positions were correct."""
+    cells = [
+        cell & ~FACT_MASK | _FIXED[cell & FACT_MASK] if position in positions else cell
+        for position, cell in enumerate(block.cells)
+    ]
+    comparisons = {
+        position: comparison
+        for position, comparison in block.comparisons.items()
+        if position not in positions
+    }
+    return Outcomes(cells, comparisons, block.items, fallback=block.fallback)
+
+
 @checked
 def improve(run: RunLike) -> ImproveResult:
     """Rank attributes by what fixing them would gain, and group mistakes by pattern.
@@ -296,36 +310,24 @@ class _Gains:
                 self.steps[path] += known.cases * round((score - known.base) * _STEP)
 
     def _gains(self, block: Outcomes, *, unreadable: bool) -> _KnownGains:
-        wrong = {
-            self._table.path(cell >> CELL_BITS): None
+        wrong: dict[str, set[int]] = {
+            self._table.path(cell >> CELL_BITS): set()
             for cell in block.cells
             if _FIXED[cell & FACT_MASK] != cell & FACT_MASK
         }
+        for position, cell in enumerate(block.cells) if wrong else ():
+            if (path := self._table.path(cell >> CELL_BITS)) in wrong:
+                wrong[path].add(position)
         base = self._counter.stats(block, unreadable=unreadable).score
-        fixed = {path: self._fixed(block, path) for path in wrong}
         scores = {
-            path: self._counter.stats(cases, unreadable=unreadable).score
-            for path, cases in fixed.items()
+            path: self._counter.stats(corrected(block, positions), unreadable=unreadable).score
+            for path, positions in wrong.items()
         }
         return _KnownGains(block, base, scores)
 
     def mean(self, path: str) -> float:
         """Return the gain in the mean score if an attribute were correct."""
         return self.steps[path] / (self.scored * _STEP) if self.scored else 0.0
-
-    def _fixed(self, block: Outcomes, path: str) -> Outcomes:
-        """Return a case with one attribute corrected and without its comparison results."""
-        mine = [self._table.path(cell >> CELL_BITS) == path for cell in block.cells]
-        cells = [
-            cell & ~FACT_MASK | _FIXED[cell & FACT_MASK] if is_mistake else cell
-            for cell, is_mistake in zip(block.cells, mine, strict=True)
-        ]
-        comparisons = {
-            position: comparison
-            for position, comparison in block.comparisons.items()
-            if not mine[position]
-        }
-        return Outcomes(cells, comparisons, block.items, fallback=block.fallback)
 
 
 def _ranked(
@@ -355,11 +357,9 @@ def _ranked(
                 patterns=tuple(patterns.most_common(_MAX_PATTERNS)),
             )
         )
-    return sorted(rows, key=_sort_key)
-
-
-def _sort_key(row: AttributeGain) -> tuple[float, float, str]:
-    return -sortable(row.mean_score), -sortable(row.micro_f1), row.attribute
+    return sorted(
+        rows, key=lambda row: (-sortable(row.mean_score), -sortable(row.micro_f1), row.attribute)
+    )
 
 
 def _counts(metrics: Micro) -> Counts:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final, TypeAlias, Unpack, cast
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.diff import case_in_run, has_same_truth, obstacles
@@ -317,7 +317,13 @@ class RankResult(ShownRecord):
             *map(Line, _remarks(self)),
             Table(
                 name="pairs",
-                columns=_pair_columns(self),
+                columns=[
+                    Column("p adjusted", "name"),
+                    *(
+                        Column(str(number), str(number), Format.NUMBER)
+                        for number in range(1, len(self.runs) + 1)
+                    ),
+                ],
                 rows=list(_pair_rows(self)),
                 detail=True,
             ),
@@ -334,7 +340,9 @@ class RankResult(ShownRecord):
                         "attribute": ranking.path,
                         "best": max(ranking.f1),
                         "worst": min(ranking.f1),
-                        "leaders": _leaders(self, ranking),
+                        "leaders": named_together([self.runs[index].name for index in ranking.best])
+                        if ranking.decided
+                        else "all",
                     }
                     for ranking in (self.attributes if has_wins and top != 0 else ())
                 ],
@@ -420,14 +428,18 @@ def rank(
         frontier = cost_frontier(ordered, costs, less_is_better=lower)
     best = best_runs(ordered, ranked.pairs)
     lines = [
-        _ranked_run(
-            summary := summaries[index],
+        RankedRun(
             rank=order.ranks[index],
             name=names[index],
             path=str(stored[index].path),
             value=values[index],
             interval=ranked.intervals[position],
+            metrics=(summary := summaries[index]).metrics,
             note=flag_text(summary.flags.get(metric, ())),
+            perfect=summary.cases.perfect,
+            missing=summary.cases.missing,
+            unparseable=summary.cases.unparseable,
+            errors=summary.cases.errors,
             best=position in best,
             left_out=gathered.only[index],
             wins=sum(attribute.best == (position,) for attribute in attributes),
@@ -451,18 +463,6 @@ def rank(
         frontier=frontier,
         warnings=(*_structural_warnings(stored, names), *gathered.warnings(names)),
         notes=tuple(_notes(stored, names, rescore=rescore)),
-    )
-
-
-def _ranked_run(summary: Summary, **further: object) -> RankedRun:
-    cases = summary.cases
-    return RankedRun(
-        metrics=summary.metrics,
-        perfect=cases.perfect,
-        missing=cases.missing,
-        unparseable=cases.unparseable,
-        errors=cases.errors,
-        **further,  # type: ignore[arg-type]
     )
 
 
@@ -704,14 +704,6 @@ def _row(board: RankResult, index: int, run: RankedRun) -> Row:
     }
 
 
-def _pair_columns(board: RankResult) -> list[Column]:
-    places = range(1, len(board.runs) + 1)
-    return [
-        Column("p adjusted", "name"),
-        *(Column(str(index), str(index), Format.NUMBER) for index in places),
-    ]
-
-
 def _pair_rows(board: RankResult) -> Iterator[Row]:
     """Yield the p-values of each run with all others, unless there are only two runs."""
     if len(board.runs) <= _AT_LEAST:
@@ -779,13 +771,6 @@ def _remarks(board: RankResult) -> Iterator[str]:
     undecided = sum(not attribute.decided for attribute in board.attributes)
     if len(board.attributes) > 1 and undecided:
         yield f"all runs are equal in {undecided:,} of {plural(len(board.attributes), 'attribute')}"
-
-
-def _leaders(board: RankResult, attribute: AttributeRanking) -> str:
-    """Return the runs with the highest F1 of an attribute."""
-    if not attribute.decided:
-        return "all"
-    return named_together([board.runs[index].name for index in attribute.best])
 
 
 def named_together(names: Sequence[str]) -> str:
@@ -879,8 +864,10 @@ def named_candidates(candidates: CandidatesLike) -> dict[str, InputLike]:
     if isinstance(candidates, Mapping):
         return dict(candidates)
     inputs: dict[str, InputLike] = {}
-    for path in candidates:
-        _check_path(path)
+    for path in cast("Sequence[object]", candidates):
+        if not isinstance(path, str | Path):
+            kind = type(path).__name__
+            raise TypeError(f"candidates must be files, or a mapping from names, got {kind}")
         name = input_title = input_name(str(path)) or str(path)
         number = 1
         while name in inputs:
@@ -888,12 +875,6 @@ def named_candidates(candidates: CandidatesLike) -> dict[str, InputLike]:
             name = f"{input_title}-{number}"
         inputs[name] = path
     return inputs
-
-
-def _check_path(path: object) -> None:
-    if not isinstance(path, str | Path):
-        kind = type(path).__name__
-        raise TypeError(f"candidates must be files, or a mapping from names, got {kind}")
 
 
 def score_many_with(
@@ -915,7 +896,9 @@ def score_many_with(
     check_files(options["truth"], candidates)
     # Before the first run, so that `latest` is none of these runs.
     options = resolve_baseline(options)
-    with _parent(options["out"]) as parent:
+    out = options["out"]
+    # Without a directory, the runs are removed after they were ranked.
+    with TemporaryDirectory(prefix="fieldmark-") if out is None else nullcontext(out) as parent:
         run_paths = directories or run_directories(parent, list(candidates))
         runs = {
             name: score_with(
@@ -924,21 +907,11 @@ def score_many_with(
             for (name, candidate), directory in zip(candidates.items(), run_paths, strict=True)
         }
         ranking = rank(runs, metric=metric, seed=options["seed"])
-    if directories is None and options["out"] is None:
+    if directories is None and out is None:
         runs = {name: replace(run, path=None) for name, run in runs.items()}
         summaries = tuple(replace(run, path="") for run in ranking.runs)
         ranking = replace(ranking, runs=summaries)
     return ScoredRuns(runs=runs, ranking=ranking)
-
-
-@contextmanager
-def _parent(out: str | Path | None) -> Iterator[str | Path]:
-    """Return the directory of all runs, which is removed if the runs are not saved."""
-    if out is not None:
-        yield out
-        return
-    with tempfile.TemporaryDirectory(prefix="fieldmark-") as directory:
-        yield Path(directory)
 
 
 def check_files(truth: InputLike | None, candidates: Mapping[str, InputLike]) -> None:

@@ -131,7 +131,7 @@ def rescore(
         options=options,
         at_least=at_least,
         at_most=at_most,
-        by=_slices(stored, by),
+        by=(() if stored.summary is None else stored.summary.by) if by is None else strings(by),
         max_errors=max_errors,
         out=out,
         engine=engine,
@@ -140,7 +140,10 @@ def rescore(
         allow_code=allow_code,
     )
     if rules is not None:
-        return _rescore_with_rules(stored, run_options, progress)
+        prepared, _ = prepare_rules(stored, run_options)
+        compared = run_result(prepared, run_options, progress=progress, keep_cases=True)
+        note = f"{stored.path.name} compared again with other rules"
+        return replace(compared, notes=(note, *compared.notes))
     target = _target(stored, convention, options or {})
     gates = _with_gates_of_run(RunGates.of(run_options), stored.summary, run_options)
     recounted = RecountedRun(stored, target)
@@ -187,12 +190,6 @@ def rescore(
         return RunResult(summary, (note,), case_source=_RescoredCases(stored, target))
     url = redacted_url(out) if is_url(out) else ""
     return RunResult(summary, (note,), directory.path, url=url)
-
-
-def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
-    """Return what the cases are grouped by; by default as in the run."""
-    before = () if run.summary is None else run.summary.by
-    return before if by is None else strings(by)
 
 
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
@@ -257,16 +254,6 @@ def prepare_rules(
             hint="score the inputs again with --confidence (in Python: confidence=True)",
         )
     return prepared, stream
-
-
-def _rescore_with_rules(
-    stored: StoredRun, options: RunOptions, progress: Progress | None
-) -> RunResult:
-    """Compare the stored documents of a run again, by the pipeline of every run."""
-    prepared, _ = prepare_rules(stored, options)
-    result = run_result(prepared, options, progress=progress, keep_cases=True)
-    note = f"{stored.path.name} compared again with other rules"
-    return replace(result, notes=(note, *result.notes))
 
 
 def _confidence(run: StoredRun, confidence: ConfidenceOptions | None) -> ConfidenceOptions | None:
@@ -782,15 +769,12 @@ class _Changes:
             if self.compared == 1:
                 self._before = GroupTotals(before.attributes, sampled=False)
             self._before.add([before])
-            changes = list(_changed_fields(before, after))
-            self.attributes.update(field.attribute for field in map(_shown, changes))
+            changes = list(_changed_fields(number, before, after))
+            self.attributes.update(change.field.attribute for change in changes)
             self.cases += bool(changes) or before.score != after.score
             self.errors += after.stats.errors_count
             room = min(_EXAMPLES - len(self.examples), _EXAMPLES_OF_CASE)
-            self.examples += [
-                ChangedField(number=number, before=old_field, after=new_field)
-                for old_field, new_field in changes[:room]
-            ]
+            self.examples += changes[:room]
 
     def summary_before(self, run: StoredRun) -> Summary:
         """Return the metrics of the compared cases as they were stored."""
@@ -798,15 +782,7 @@ class _Changes:
         return summarize(self._before.tally, run.convention, applied=applied)
 
 
-def _shown(change: tuple[FieldResult | None, FieldResult | None]) -> FieldResult:
-    field = change[1] or change[0]
-    assert field is not None  # noqa: S101 - one of them exists
-    return field
-
-
-def _changed_fields(
-    before: CaseResult, after: CaseResult
-) -> Iterator[tuple[FieldResult | None, FieldResult | None]]:
+def _changed_fields(number: int, before: CaseResult, after: CaseResult) -> Iterator[ChangedField]:
     """Yield the fields whose outcome or score differs, or that only one side compares."""
     fields: dict[tuple[str, int], list[FieldResult | None]] = {}
     for side, result in enumerate((before, after)):
@@ -821,7 +797,7 @@ def _changed_fields(
             or new_field is None
             or (old_field.outcome, old_field.score) != (new_field.outcome, new_field.score)
         ):
-            yield old_field, new_field
+            yield ChangedField(number=number, before=old_field, after=new_field)
 
 
 def _side(field: FieldResult | None) -> JsonObject | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.improve import corrected_fact
+from fieldmark.analyses.improve import corrected
 from fieldmark.analyses.recount import RecountedRun, RunLike, paired_cases, stored_rules, stored_run
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.tokens import Tokens
@@ -26,8 +26,7 @@ from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import FACT_MASK, Outcome
-from fieldmark.model.outcomes import Outcomes
+from fieldmark.model.outcome import Outcome
 from fieldmark.plan import compile_plan
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table, note
 from fieldmark.report.render import ShownRecord
@@ -1163,19 +1162,10 @@ def _by_cost(stored: StoredRun, collected: _Collected) -> None:
 
 def _cost(case: CaseResult, positions: tuple[int, ...], counter: CaseCounter) -> float | None:
     """Return how much higher the score of a case would be if a field were correct."""
-    base, block = case.stats.score, case.outcomes
+    base = case.stats.score
     if base is None:
         return None
-    cells = [*block.cells]
-    for position in positions:
-        cells[position] = cells[position] & ~FACT_MASK | corrected_fact(cells[position] & FACT_MASK)
-    comparisons = {
-        position: comparison
-        for position, comparison in block.comparisons.items()
-        if position not in positions
-    }
-    fixed = Outcomes(cells, comparisons, block.items, fallback=block.fallback)
-    score = counter.stats(fixed, unreadable=False).score
+    score = counter.stats(corrected(case.outcomes, positions), unreadable=False).score
     return None if score is None else score - base
 
 

@@ -245,17 +245,17 @@ class RunList(ShownRecord):
         """
         complete = [entry for entry in self.entries if entry.status == COMPLETE]
         if run is not None:
-            name = run if any(entry.id == run for entry in self.entries) else self._find(run)
+            name = run
+            if all(
+                entry.id != run for entry in self.entries
+            ):  # a path, the start of an id, or a tag
+                name = find_run(run, self.roots[0]).resolve().name
             matching = [entry for entry in self.entries if entry.id == name and entry.comparable]
             if not matching:
                 raise ConfigError.of(f"run {run!r} is not in the list or cannot be read")
         else:
             matching = complete[-1:]
         return tuple(entry for entry in complete if entry.comparable == matching[-1].comparable)
-
-    def _find(self, run: str) -> str:
-        """Return the id of a run named by a path, the start of its id, a tag or `latest`."""
-        return find_run(run, self.roots[0]).resolve().name
 
     def shown_trend(
         self, metric: str, options: TrendOptions, *, run: str | None = None

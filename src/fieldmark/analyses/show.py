@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.improve import corrected_fact
+from fieldmark.analyses.improve import corrected
 from fieldmark.analyses.recount import RunLike, stored_rules, stored_run
 from fieldmark.compare.auto import Auto, comparator_for
 from fieldmark.errors import ConfigError, DataError, Location, with_hint
@@ -21,7 +21,7 @@ from fieldmark.metrics.summary import FieldCost, field_cost
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
-from fieldmark.model.outcomes import Attribute, ItemPlace, Outcomes
+from fieldmark.model.outcomes import Attribute, ItemPlace
 from fieldmark.model.rule import Rules
 from fieldmark.plan.rule_matching import rules_of_field
 from fieldmark.report.case_view import case_view
@@ -402,7 +402,7 @@ def explain_field(rules: RunRules, case: CaseResult, path: str) -> ExplainResult
     score = counter.stats(case.outcomes, unreadable=unreadable).score
     # The score of a case with evaluators is theirs.
     known = score is not None and case.score is not None and isclose(score, case.score)
-    fixed = counter.stats(_corrected(case.outcomes, position), unreadable=unreadable).score
+    fixed = counter.stats(corrected(case.outcomes, {position}), unreadable=unreadable).score
     return ExplainResult(
         run=rules.run.path.name,
         case_score=case.score,
@@ -414,16 +414,6 @@ def explain_field(rules: RunRules, case: CaseResult, path: str) -> ExplainResult
         score_if_correct=fixed if known and fixed != score else None,
         not_stored=tuple(missing),
     )
-
-
-def _corrected(block: Outcomes, position: int) -> Outcomes:
-    """Return a case with one field extracted correctly."""
-    cells = list(block.cells)
-    cells[position] = cells[position] & ~FACT_MASK | corrected_fact(cells[position] & FACT_MASK)
-    comparisons = {
-        index: comparison for index, comparison in block.comparisons.items() if index != position
-    }
-    return Outcomes(cells, comparisons, block.items, fallback=block.fallback)
 
 
 class RunRules:

@@ -27,39 +27,35 @@ def read_csv(path):
         return list(csv.DictReader(file, strict=True))
 
 
-@pytest.mark.parametrize("write", [OutcomesCsv().write, Parquet().write, Xlsx().write])
-def test_a_run_without_cases_is_exported(ordinary, tmp_path, write):
-    write(replace(ordinary, cases=list), tmp_path / "x")
+@pytest.mark.parametrize("exporter", [OutcomesCsv, Parquet, Xlsx])
+def test_a_run_without_cases_is_exported(ordinary, tmp_path, exporter):
+    exporter().write(replace(ordinary, cases=list), tmp_path / "x")
     assert (tmp_path / "x").stat().st_size
 
 
-@pytest.mark.parametrize(
-    "write", [AttributesCsv().write, OutcomesCsv().write, Parquet().write, Xlsx().write]
-)
-def test_a_failed_export_leaves_no_partial_file(ordinary, tmp_path, write):
+@pytest.mark.parametrize("exporter", [AttributesCsv, OutcomesCsv, Parquet, Xlsx])
+def test_a_failed_export_leaves_no_partial_file(ordinary, tmp_path, exporter):
     with pytest.raises(StorageError, match="cannot write"):
-        write(ordinary, tmp_path / "missing" / "x")
+        exporter().write(ordinary, tmp_path / "missing" / "x")
 
     def broken():
         yield next(iter(ordinary.cases()))
         raise OSError(28, "No space left on device")
 
     (tmp_path / "x").write_text("before")
-    if write is not AttributesCsv().write:
+    if exporter is not AttributesCsv:
         with pytest.raises(StorageError, match="No space left"):
-            write(replace(ordinary, cases=broken), tmp_path / "x")
+            exporter().write(replace(ordinary, cases=broken), tmp_path / "x")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
-    if write is not AttributesCsv().write:
+    if exporter is not AttributesCsv:
         assert (tmp_path / "x").read_text() == "before"
 
 
-@pytest.mark.parametrize(
-    ("write", "module"), [(Parquet().write, "pyarrow"), (Xlsx().write, "openpyxl")]
-)
-def test_tables_require_the_extra(ordinary, tmp_path, monkeypatch, write, module):
+@pytest.mark.parametrize(("exporter", "module"), [(Parquet, "pyarrow"), (Xlsx, "openpyxl")])
+def test_tables_require_the_extra(ordinary, tmp_path, monkeypatch, exporter, module):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=r"fieldmark\[tables\]"):
-        write(ordinary, tmp_path / "x")
+        exporter().write(ordinary, tmp_path / "x")
 
 
 def test_without_values_the_value_columns_are_omitted(ordinary, tmp_path):

@@ -49,18 +49,14 @@ class Junit:
                 misses = [_describe_mistake(field) for field in mistakes]
                 misses += _evaluator_misses(case, {field.path for field in mistakes})
                 verdict = None if case.score is None else case.verdict
-                file.add(case.id, verdict, _reason(case, len(misses)), misses)
+                reason = case.evaluation or case.note
+                if not reason:
+                    unread = case.input != "ok"
+                    reason = input_text(case.input) if unread else plural(len(misses), "mistake")
+                file.add(case.id, verdict, reason, misses)
             file.add_evaluators(run.summary)
             for gate in gates_failed_first(run.summary):
                 file.add_gate(gate_text(gate), passed=gate.passed)
-
-
-def _reason(case: CaseResult, mistakes: int) -> str:
-    if text := case.evaluation or case.note:
-        return text
-    if case.input != "ok":
-        return input_text(case.input)
-    return plural(mistakes, "mistake")
 
 
 def _evaluator_misses(case: CaseResult, listed: Container[str]) -> Iterator[str]:

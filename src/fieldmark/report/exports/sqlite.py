@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,24 +80,22 @@ class Sqlite:
                     _write(database, "attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
                     rows = (row_cells(case_row(case), cases) for case in run.cases())
                     _write(database, "cases", cases, rows)
-                    _write(database, "fields", fields, _fields(run, fields))
+                    rows = (
+                        row_cells(field_row(case, field), fields)
+                        for case in run.cases()
+                        for field in case.iter_fields()
+                    )
+                    _write(database, "fields", fields, rows)
                     if run.summary.evaluators:
-                        _write(database, "evaluator_results", _EVALUATORS, _evaluations(run))
+                        rows = (
+                            row_cells({"case_id": case.id, **row}, _EVALUATORS)
+                            for case in run.cases()
+                            for row in evaluator_rows(case)
+                        )
+                        _write(database, "evaluator_results", _EVALUATORS, rows)
                     database.execute("COMMIT")
             except sqlite3.Error as error:
                 raise StorageError(f"cannot write {out}: {error}") from error
-
-
-def _fields(run: ShownRun, columns: Columns) -> Iterator[list[Cell]]:
-    for case in run.cases():
-        for field in case.iter_fields():
-            yield row_cells(field_row(case, field), columns)
-
-
-def _evaluations(run: ShownRun) -> Iterator[list[Cell]]:
-    for case in run.cases():
-        for row in evaluator_rows(case):
-            yield row_cells({"case_id": case.id, **row}, _EVALUATORS)
 
 
 def _write(
