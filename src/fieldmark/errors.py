@@ -55,7 +55,7 @@ class Location(NamedTuple):
 
 
 class OptionPhrase(Enum):
-    """What a message says about an option."""
+    """The words of a message about an option."""
 
     SET_KEY = "set the key"
     SET_KEY_TO = "set the key to a value"

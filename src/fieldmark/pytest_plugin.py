@@ -130,7 +130,7 @@ class _Baselines:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what was accepted, fixed and updated."""
+        """Print the accepted, fixed and updated mistakes."""
         if self._notes:
             terminalreporter.section("fieldmark")
             for note in self._notes:

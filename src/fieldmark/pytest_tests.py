@@ -154,7 +154,8 @@ class EvalFile(pytest.File):
 class _EvalRun:
     """The run of an eval file with one target, which happens once for all of its tests.
 
-    Workers of xdist share it: the first that needs it evaluates the cases, and the others wait.
+    Workers of xdist share it: the first worker that needs it evaluates the cases, and all other
+    workers wait.
     """
 
     def __init__(self, file: EvalFile, target: str) -> None:
@@ -212,7 +213,7 @@ class _EvalRun:
             return open_run(out)
 
     def _selected(self) -> list[str]:
-        """Return the ids of the cases to run: all for the gates, otherwise those of the tests."""
+        """Return the ids of the cases to run: all for the gates, otherwise only tested cases."""
         items = [
             item
             for item in self._file.session.items

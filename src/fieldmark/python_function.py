@@ -28,7 +28,7 @@ _MAIN: Final = "__main__"
 
 @contextmanager
 def search_path(reference: str, directory: Path | None) -> Iterator[None]:
-    """Import modules from a directory first, or from that of the file that a reference names."""
+    """Import modules from a directory first, or from the directory of the referenced file."""
     home = reference.rpartition(":")[0]
     here = (directory or Path()).absolute()
     first = str((here / home).parent if home.endswith(".py") else here)
@@ -57,7 +57,7 @@ def load_attribute(reference: str, directory: Path | None = None) -> tuple[Modul
 class PythonFunction:
     """A function of rules: given by a caller, or a name that is loaded when it is first needed.
 
-    A name is imported from `directory` first, which is that of the rules file.
+    A name is imported from `directory` first, the directory of the rules file.
     """
 
     name: ClassVar[str] = "python"
@@ -85,7 +85,7 @@ class PythonFunction:
         return self.reference
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Another process cannot import what was typed into an interpreter.
+        # Another process cannot import a function that was typed into an interpreter.
         main = sys.modules.get(_MAIN)
         typed = self.given is not None and getattr(self.given, "__module__", "") == _MAIN
         if typed and getattr(main, "__file__", None) is None:

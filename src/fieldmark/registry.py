@@ -63,7 +63,7 @@ class Plugin(StrEnum):
         return "an" if self.noun[0] in "aeiou" else "a"
 
     def unknown_message(self, name: str) -> str:
-        """Return the message for an unknown name; that for match types is specified."""
+        """Return the message for an unknown name; the message for match types is specified."""
         if self is Plugin.COMPARATORS:
             return f"Invalid match type: {name}"
         return f"unknown {self.noun} {name!r}"
@@ -94,30 +94,30 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "date": "fieldmark.compare.date:DateMatch",
         "fuzzy": "fieldmark.compare.fuzzy:Fuzzy",
         "semantic": "fieldmark.compare.semantic:Semantic",
-        "money": "fieldmark.compare.money:Money",
+        "money": "fieldmark.compare.numeric:Money",
         "identifier": "fieldmark.compare.identifier:Identifier",
-        "vat_id": "fieldmark.compare.vat_id:VatId",
+        "vat_id": "fieldmark.compare.identifier:VatId",
         "name": "fieldmark.compare.token_sets:Name",
         "address": "fieldmark.compare.token_sets:Address",
         "email": "fieldmark.compare.email:Email",
         "phone": "fieldmark.compare.phone:Phone",
         "url": "fieldmark.compare.url:Url",
-        "boolean": "fieldmark.compare.boolean:Boolean",
+        "boolean": "fieldmark.compare.numeric:Boolean",
         "set": "fieldmark.compare.sets:SetMatch",
         "contains": "fieldmark.compare.contains:Contains",
         "regex": "fieldmark.compare.regex:Regex",
         "iou": "fieldmark.compare.iou:Iou",
         "distance": "fieldmark.compare.distance:Distance",
-        "ignore": "fieldmark.compare.ignore:Ignore",
+        "ignore": "fieldmark.compare.exact:Ignore",
         "auto": "fieldmark.compare.auto:Auto",
     },
     Plugin.ALIGNERS: {
-        "index": "fieldmark.align.index:Index",
+        "index": "fieldmark.align.exact_methods:Index",
         "greedy": "fieldmark.align.greedy:Greedy",
         "optimal": "fieldmark.align.optimal:Optimal",
-        "key": "fieldmark.align.key:Key",
-        "set": "fieldmark.align.sets:SetAlign",
-        "whole": "fieldmark.align.whole:Whole",
+        "key": "fieldmark.align.exact_methods:Key",
+        "set": "fieldmark.align.exact_methods:SetAlign",
+        "whole": "fieldmark.align.exact_methods:Whole",
         "entries": "fieldmark.align.entries:Entries",
     },
     Plugin.PROVIDERS: {
@@ -279,7 +279,7 @@ def with_safety(name: str) -> type | None:
 
 @cache
 def _table(kind: Plugin) -> Mapping[str, Registration]:
-    """Return what each name stands for; the name of a built-in is never that of a plug-in."""
+    """Return the strategy of each name; a plug-in never replaces a built-in."""
     table: dict[str, Registration] = {}
     for each in _registrations(kind):
         if each.name not in table or (each.conflict and each.name not in _BUILT_IN[kind]):

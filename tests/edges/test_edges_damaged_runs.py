@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fieldmark as fm
+from fieldmark.analyses.runs import annotate
 from fieldmark.cli import main
 from fieldmark.runs import run_directory as writer_module
 from fieldmark.runs import run_index as index_module
@@ -54,10 +55,11 @@ COMMANDS = [
     ("rank", "b", "a", "--force", "--format", "json"),
     ("rescore", "b", "--convention", "taxonomy_code"),
     ("improve", "b"),
-    ("slices", "b"),
-    ("power", "b", "--drop", "0.01"),
+    ("improve", "b", "--slices"),
+    ("diff", "b", "--power", "--drop", "0.01"),
     ("show", "b"),
     ("show", "b", "2"),
+    ("show", "b", "2", "total"),
     ("report", "b", "--out", "-"),
     ("report", "c", "--against", "b", "--out", "-"),
     *(
@@ -98,7 +100,7 @@ def workspace(tmp_path_factory):
     (folder / "a.eval.yaml").write_text(EVAL, "utf-8")
     for name in "abc":
         fm.evaluate(folder / "a.eval.yaml", out=folder / "runs" / name)
-    fm.api.runs.annotate("b", folder / "runs", add=["tag"], note="note")
+    annotate("b", folder / "runs", add=["tag"], note="note")
     originals = {name: (folder / "runs/b" / name).read_bytes() for name in FILES}
     before = os.getcwd()  # noqa: PTH109 - only to return there
     os.chdir(folder)
@@ -287,7 +289,7 @@ def test_names_that_are_not_utf8_are_listed(workspace, name, damaged):
             [entry] = [each for each in listed if each["id"] == os.fsdecode(name)]
             assert entry["status"] == ("corrupt" if damaged else "complete")
             check_lists(server, without_b(listed))
-        for command in ("runs", "diff", "rank", "rescore", "improve", "slices", "show", "report"):
+        for command in ("runs", "diff", "rank", "rescore", "improve", "show", "report"):
             words = (command, os.fsdecode(name), *(["a"] if command in {"diff", "rank"} else []))
             if not damaged and command in {"rescore", "report"}:
                 continue
@@ -356,7 +358,7 @@ def test_any_changed_value_of_the_cache_is_harmless(workspace, data):
     ["latest~²", "latest~" + "9" * 5000, "x" * 5000, "a/" * 3000, "\udcff", "~", "latest~1~1", "."],
 )
 def test_unusable_names_are_not_found(workspace, name):
-    for command in ("runs", "improve", "slices", "show", "report", "rescore"):
+    for command in ("runs", "improve", "show", "report", "rescore"):
         code, _, err = run_command(command, name)
         assert (code, err.startswith("fieldmark: ")) == (2, True), err
 

@@ -159,6 +159,7 @@ def test_several_predictions_are_judged_once_each():
 def test_planned_run_does_not_skip_the_judge(folder, command):
     (folder / "rules.json").write_text(json.dumps(rules(WORDS)), "utf-8")
     done = command(
+        "parts",
         "plan",
         "truth.jsonl",
         "candidate.jsonl",

@@ -24,11 +24,11 @@ from fieldmark.judges.llm.client import UnusableResponseError
 from fieldmark.rules.config_files import load_file
 from fieldmark.rules.rules_file import load_rules
 from fieldmark.runs.eval_file import load_eval
-from fieldmark.values.confidence import ConfidenceOptions, ConfidenceReader
 from fieldmark.values.dates import parse_formats, read_day
 from fieldmark.values.json_text import finite_json, read_document
 from fieldmark.values.numbers import NumberFormat, as_number
 from fieldmark.values.paths import attribute_of, covers, has_path, parse_path, resolve, without
+from fieldmark.values.value_confidences import ConfidenceOptions, ConfidenceReader
 
 __all__ = ["CORPUS", "TARGETS", "Target"]
 

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from fieldmark.align import equal_items, item_similarity, leaves, similarity_alignment
 from fieldmark.align.equal_items import pair_equal
+from fieldmark.align.exact_methods import Index, Key, SetAlign
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
-from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.sets import SetAlign
 from fieldmark.values.equality import canonical_text, typed_key
 from reference import align_oracle as oracle
 

@@ -8,22 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark import registry
-from fieldmark.compare.any_of import AnyOf
-from fieldmark.compare.boolean import Boolean
 from fieldmark.compare.contains import Contains
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.email import Email
 from fieldmark.compare.exact import Exact, ExactText, NormalizedText
 from fieldmark.compare.fuzzy import Fuzzy, levenshtein_similarity
 from fieldmark.compare.identifier import Identifier
-from fieldmark.compare.money import Money
-from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.compare.numeric import Boolean, Money, NumericTolerance
 from fieldmark.compare.phone import Phone
 from fieldmark.compare.regex import Regex
 from fieldmark.compare.semantic import Semantic
 from fieldmark.compare.sets import SetMatch
 from fieldmark.compare.token_sets import Address, Name
 from fieldmark.compare.url import Url
+from fieldmark.compare.wrappers import AnyOf
 from fieldmark.model.comparison import MATCHED
 from fieldmark.registry import Plugin
 from fieldmark.values.equality import equal

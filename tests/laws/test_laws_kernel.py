@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fieldmark as fm
+from fieldmark.align.exact_methods import Index
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.data import file_blocks
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
-from fieldmark.data.layout import _hash_ids
+from fieldmark.data.row_layout import _hash_ids
 from fieldmark.errors import DataError
 from fieldmark.metrics.case_score import CaseCounter, count_cells
 from fieldmark.metrics.conventions import CONVENTIONS

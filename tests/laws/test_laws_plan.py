@@ -10,17 +10,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fieldmark.align.exact_methods import Index, Key, SetAlign, Whole
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
-from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.sets import SetAlign
-from fieldmark.align.whole import Whole
-from fieldmark.compare.any_of import AnyOf
-from fieldmark.compare.exact import Exact
+from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.fuzzy import Fuzzy
-from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.compare.wrappers import AnyOf
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of

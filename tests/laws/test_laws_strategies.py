@@ -9,14 +9,13 @@ from dataclasses import fields
 import pytest
 
 from fieldmark.align.entries import Entries
+from fieldmark.align.exact_methods import Key
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.auto import Auto
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.fuzzy import Fuzzy
-from fieldmark.compare.money import Money
-from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.compare.numeric import Money, NumericTolerance
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, NamedTuple, TypeAlias
 
+from fieldmark.align.exact_methods import Index
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.exact import Exact
 from fieldmark.model.alignment import Aligner, Alignment

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from fieldmark.align.index import Index
-from fieldmark.compare.any_of import AnyOf
-from fieldmark.compare.exact import Exact
-from fieldmark.compare.ignore import Ignore
+from fieldmark.align.exact_methods import Index
+from fieldmark.compare.exact import Exact, Ignore
+from fieldmark.compare.wrappers import AnyOf
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import CELL_BITS, fact_of
 from fieldmark.model.rule import Depth, Rule, Rules, Scope

@@ -14,7 +14,7 @@ from dateutil import parser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.compare.money import Money
+from fieldmark.compare.numeric import Money
 from fieldmark.compare.phone import Phone
 from fieldmark.values.dates import DateOrder, DateReader, date_words
 from fieldmark.values.numbers import NumberFormat, as_number, read_amount

@@ -130,8 +130,15 @@ def import_all() -> int:
     found = [
         each.name
         for each in pkgutil.walk_packages(fieldmark.__path__, "fieldmark.")
-        # The SDK of MCP needs fcntl, except on Windows.
-        if not each.name.endswith(("__main__", "fieldmark.mcp.serving"))
+        # Except on Windows, the SDK of MCP needs fcntl and Ray needs resource.
+        if not each.name.endswith(
+            (
+                "__main__",
+                "fieldmark.mcp.serving",
+                "fieldmark.runs.ray_engine",
+                "fieldmark.runs.ray_services",
+            )
+        )
     ]
     for name in found:
         importlib.import_module(name)

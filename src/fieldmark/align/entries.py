@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Final
 
+from fieldmark.align.alignment_options import FieldPaths, SimilarityOption, SimilarityType
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.leaves import LeafRules
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.options import FieldPaths, SimilarityOption, SimilarityType
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Share
@@ -34,7 +34,7 @@ _METHODS: Final[Mapping[EntryMethod, type[Greedy | Optimal]]] = {
 class Entries:
     """Align the values of an object like list items; its keys are ids that are not compared.
 
-    The options are those of the method, greedy or optimal.
+    The method, greedy or optimal, has the same options as for lists.
 
     >>> Entries(match_fields=("name",)).align([{"name": "Ann"}], [{"name": "Ann", "age": 7}]).pairs
     [(0, 0, 1.0, False)]

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 import orjson
 
-from fieldmark.align.options import SMALL_PAIRS
+from fieldmark.align.alignment_options import SMALL_PAIRS
 from fieldmark.model.alignment import Alignment, ItemPair
 from fieldmark.model.json import JsonValue
 from fieldmark.values.equality import canonical_text, equal, typed_key

@@ -11,9 +11,7 @@ from typing import Final, TypeAlias, cast
 
 import numpy as np
 
-from fieldmark.align.item_similarity import WEIGHT_UNIT, EdgeArrays, text_similarity
-from fieldmark.align.leaves import Path, drop_unshared, leaves_of
-from fieldmark.align.options import (
+from fieldmark.align.alignment_options import (
     MAX_PAIRS,
     THRESHOLD_ALL_LEAVES,
     THRESHOLD_MATCH_FIELDS,
@@ -23,6 +21,8 @@ from fieldmark.align.options import (
     SimilarityType,
     TooMuchWork,
 )
+from fieldmark.align.item_similarity import WEIGHT_UNIT, EdgeArrays, text_similarity
+from fieldmark.align.leaves import Path, drop_unshared, leaves_of
 from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
 from fieldmark.errors import OptionError
@@ -127,7 +127,7 @@ def measured_edges(
 
 
 def _values_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> _Values:
-    """Return the non-empty values on which an item is compared, by path."""
+    """Return the non-empty values of an item that are compared, by path."""
     found: Iterable[tuple[Path, JsonValue]]
     if not isinstance(item, dict):
         found = [(_ITSELF, item)]

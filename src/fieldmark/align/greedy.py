@@ -9,22 +9,22 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from fieldmark.align.geometric_similarity import read_item_similarity
-from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
-from fieldmark.align.leaves import LeafRules
-from fieldmark.align.options import (
+from fieldmark.align.alignment_options import (
     FieldPaths,
     ItemSimilarity,
     SimilarityOption,
     SimilarityType,
 )
+from fieldmark.align.geometric_similarity import read_item_similarity
+from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
+from fieldmark.align.leaves import LeafRules
 from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Share
 from fieldmark.values.strategy_options import check_options
 
-_BATCH: Final = 16_384  # pairs per pass before those of taken items are dropped
+_BATCH: Final = 16_384  # pairs per pass before pairs of aligned items are dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class Greedy:
     Items are compared by `match_fields`, or by all their leaves if it is not set. The default
     threshold is 0.8 with match fields and 0.5 without. Ties are broken by the number of equal
     leaves, then by canonical order. With `similarity: equality`, only equal leaves count. With
-    `iou` or `distance`, lists and objects are compared as boxes or points, and the default
-    threshold is that of the comparator.
+    `iou` or `distance`, lists and objects are compared as boxes or points, and the comparator sets
+    the default threshold.
 
     >>> Greedy().align(["blue", "red"], ["bleu", "black"]).pairs
     [(0, 0, 0.5, False)]

@@ -15,14 +15,14 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
-from fieldmark.align.options import (
+from fieldmark.align.alignment_options import (
     MAX_AGREEMENTS,
     MAX_CHARACTER_PAIRS,
     MAX_PAIRS,
     MAX_TEXT,
     TooMuchWork,
 )
+from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
 from fieldmark.model.json import JsonValue
 from fieldmark.values.arrays import Flags, Floats, Integers
 

@@ -1,4 +1,4 @@
-"""The leaves on which list items are compared.
+"""The leaves of list items that are compared.
 
 A leaf is either a trimmed and casefolded string, which is compared by edit distance, or another
 hashable value, which is compared for equality, or a value with its own rule. Empty and ignored
@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from math import isfinite
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
-from fieldmark.align.options import MAX_TEXT
+from fieldmark.align.alignment_options import MAX_TEXT
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING, JsonValue
@@ -35,8 +35,9 @@ _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?", re.DOTAL
 class LeafRules(Protocol):
     """The rules for one value of list items, and for the values below it.
 
-    `leaf_comparator` is the rule of a scalar and `whole_comparator` that of a value of any type;
-    `None` leaves the similarity to the aligner. Ignored values have a comparator named `ignore`.
+    `leaf_comparator` is the rule of a scalar, and `whole_comparator` is the rule of a value of any
+    type; `None` leaves the similarity to the aligner. Ignored values have a comparator named
+    `ignore`.
     """
 
     leaf_comparator: Comparator | None
@@ -216,8 +217,8 @@ def apply_rules(
 ) -> bool:
     """Replace leaves such that they are as similar by default as the rules say, if possible.
 
-    It is for most lists, such as prices of which no two are within the tolerance of a rule. Return
-    whether all leaves at the `paths` were replaced.
+    It is for most lists, such as lists of prices that differ by more than the tolerance of their
+    rule. Return whether all leaves at the `paths` were replaced.
     """
     for path in paths:
         own = rules

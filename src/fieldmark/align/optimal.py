@@ -11,16 +11,16 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from fieldmark.align.geometric_similarity import read_item_similarity
-from fieldmark.align.greedy import GREEDY
-from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
-from fieldmark.align.leaves import LeafRules
-from fieldmark.align.options import (
+from fieldmark.align.alignment_options import (
     FieldPaths,
     ItemSimilarity,
     SimilarityOption,
     SimilarityType,
 )
+from fieldmark.align.geometric_similarity import read_item_similarity
+from fieldmark.align.greedy import GREEDY
+from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
+from fieldmark.align.leaves import LeafRules
 from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
@@ -29,7 +29,7 @@ from fieldmark.values.arrays import Flags, Integers
 from fieldmark.values.strategy_options import check_options
 
 _SMALL_MATRIX: Final = 64
-"""The matrix size up to which importing and calling scipy costs more time than it saves."""
+"""Scipy is imported and called only for larger matrices; for smaller ones, that takes longer."""
 
 _TIE_WEIGHT: Final = 1000.0
 """Totals that differ by less (1e-9 in similarity) are tied, and equal leaves decide."""
@@ -46,9 +46,9 @@ class OnLimit(StrEnum):
 class Optimal:
     """Align items to maximize the total similarity, in pairs of at least `threshold`.
 
-    The options are those of the greedy method. Ties are broken by the number of equal leaves. If
-    the lists exceed the limit, the alignment fails or, with `on_limit: greedy`, falls back to the
-    greedy method with a note.
+    The options are the same as for the greedy method. Ties are broken by the number of equal
+    leaves. If the lists exceed the limit, the alignment fails or, with `on_limit: greedy`, falls
+    back to the greedy method with a note.
 
     >>> [pair[:2] for pair in Optimal(threshold=0).align(["ab", "abcd"], ["abc", "xyz"]).pairs]
     [(0, 1), (1, 0)]
@@ -88,7 +88,7 @@ class Optimal:
         candidate: list[JsonValue],
         rules: LeafRules | None = None,
     ) -> Alignment:
-        """Align equal items, then the others for the highest total similarity."""
+        """Align equal items, then all other items for the highest total similarity."""
         fallback = GREEDY if self.on_limit is OnLimit.GREEDY else None
         return align_by_similarity(expected, candidate, self._similarity, _OPTIMAL, fallback, rules)
 

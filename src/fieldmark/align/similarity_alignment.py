@@ -6,6 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from fieldmark.align.alignment_options import (
+    FALLBACK_PAIRS,
+    MAX_PAIRS,
+    SMALL_CHARACTER_PAIRS,
+    SMALL_PAIRS,
+    ItemSimilarity,
+    TooMuchWork,
+    refused,
+    within,
+)
 from fieldmark.align.equal_items import (
     build_alignment,
     canonical_order,
@@ -30,16 +40,6 @@ from fieldmark.align.leaves import (
     drop_unshared,
     equality_leaves,
     largest,
-)
-from fieldmark.align.options import (
-    FALLBACK_PAIRS,
-    MAX_PAIRS,
-    SMALL_CHARACTER_PAIRS,
-    SMALL_PAIRS,
-    ItemSimilarity,
-    TooMuchWork,
-    refused,
-    within,
 )
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue

@@ -24,7 +24,7 @@ from fieldmark.analyses.rank import (
 )
 from fieldmark.analyses.result import RunResult
 from fieldmark.analyses.score import score_with
-from fieldmark.compare.any_of import AnyOf
+from fieldmark.compare.wrappers import AnyOf
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
 from fieldmark.errors import ConfigError
@@ -51,9 +51,14 @@ from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import number
 from fieldmark.runs.case_result import FieldResult
 from fieldmark.runs.error_boundary import safe_rules
-from fieldmark.runs.eval_file import with_yaml
 from fieldmark.runs.resume import run_directories
-from fieldmark.runs.run_options import InputsLike, RunOptions, complete_options, read_inputs
+from fieldmark.runs.run_options import (
+    InputsLike,
+    RunOptions,
+    complete_options,
+    read_inputs,
+    with_yaml,
+)
 from fieldmark.runs.settings import RulesLike, resolve_settings
 from fieldmark.values.equality import canonical_text, equal
 from fieldmark.values.json_text import strict_json

@@ -310,7 +310,7 @@ def _plugins() -> Check:
         name="plug-ins",
         status=CheckStatus.WARNING if failed else CheckStatus.OK,
         found="; ".join(plugin.error for plugin in failed) or plural(len(installed), "plug-in"),
-        fix="fieldmark plugins --installed" if failed else "",
+        fix="fieldmark doctor --plugins --installed" if failed else "",
     )
 
 

@@ -17,7 +17,7 @@ from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.registry import Plugin
 from fieldmark.rules.config_values import Context, locate
-from fieldmark.rules.evaluators import read_evaluator
+from fieldmark.rules.evaluator_settings import read_evaluator
 from fieldmark.runs.evaluator_runner import open_evaluators
 from fieldmark.values.records import to_json
 

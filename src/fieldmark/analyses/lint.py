@@ -24,8 +24,7 @@ from fieldmark.model.json import JsonObject, JsonValue, kind_of
 from fieldmark.model.outcome import Presence
 from fieldmark.report.document import Column, Data, Document, Heading, Line, Row, Table, Tone
 from fieldmark.report.render import ShownRecord
-from fieldmark.runs.eval_file import with_yaml
-from fieldmark.runs.run_options import InputsLike, read_inputs
+from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
 from fieldmark.values.equality import canonical_text
 from fieldmark.values.numbers import Number, NumberFormat, as_number, numbers_in, read_amount
 from fieldmark.values.paths import ROOT, join, leaves

@@ -131,7 +131,9 @@ def merge_plan(
         more = ", …" if len(missing) > _NAMED else ""
         named = ", ".join(map(str, missing[:_NAMED]))
         message = f"{len(missing)} of {plan.partitions} partitions have no result: {named}{more}"
-        raise ConfigError.of(f"{path}: {message}", hint="run `fieldmark work` for each of them")
+        raise ConfigError.of(
+            f"{path}: {message}", hint="run `fieldmark parts work` for each of them"
+        )
     changed: RunOptions = {
         **restored_options(plan.options),
         "out": out,

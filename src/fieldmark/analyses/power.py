@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.diff import obstacles
 from fieldmark.analyses.recount import RunLike, stored_intervals, stored_run
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.gates import Gate, check_gate, less_is_better
+from fieldmark.metrics.gates import Gate, GateResult, check_gate, less_is_better
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.metrics.power import POWER, gate_size
 from fieldmark.metrics.significance import ALPHA
-from fieldmark.metrics.summary import RunIntervals, summary_to_json
+from fieldmark.metrics.summary import RunIntervals, Summary, summary_to_json
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import Data, Document, Line, note
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import number
+from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.json_text import is_finite
 from fieldmark.values.records import to_json
 from fieldmark.values.text import plural, shorten
@@ -83,8 +85,9 @@ class PowerResult(ShownRecord):
 @checked
 def power(
     run: RunLike,
-    drop: float,
+    drop: float | None = None,
     *,
+    after: RunLike | None = None,
     metric: str = MAIN_METRIC,
     alpha: float = ALPHA,
     power: float = POWER,
@@ -97,6 +100,7 @@ def power(
     Args:
         run: A saved run.
         drop: The smallest change for the worse that the gate must detect.
+        after: A comparable run, instead of `drop`: the drop is how much worse it is.
         metric: The name of the metric.
         alpha: The probability that an unchanged system fails the gate.
         power: The probability that a system that is worse by `drop` fails the gate.
@@ -108,19 +112,17 @@ def power(
     >>> fm.power(run, drop=0.05, metric="micro_f1").cases_needed
     263
     """
+    if (drop is None) == (after is None):
+        raise ConfigError.of("either drop or after is required")
+    stored = stored_run(run)
+    if drop is None:
+        drop = _observed_drop(stored, stored_run(cast("RunLike", after)), metric)
     limits = (("drop", drop, 1.0), ("alpha", alpha, 0.5), ("power", power, 1.0))
     for name, argument, most in limits:
         if not 0 < argument < most:
             shown = shorten(f"{argument:.6g}" if is_finite(argument) else "an infinite number", 20)
             raise ConfigError.of(f"{name} must be between 0 and {most:g}, got {shown}")
-    stored = stored_run(run)
-    summary = stored.summary
-    if summary is None:
-        raise ConfigError.of(f"{stored.path} is not complete (status: {stored.status})")
-    try:
-        gate = check_gate(Gate(name=metric, limit=0), summary_to_json(summary))
-    except OptionError as error:
-        raise ConfigError.of(error.message) from error
+    summary, gate = _metric(stored, metric)
     intervals = summary.intervals or stored_intervals(stored)
     deviation = _deviation(metric, intervals)
     value, cases = gate.value, summary.cases.scored
@@ -155,6 +157,32 @@ def power(
         detectable=size.detectable,
         note="" if deviation else _CONSTANT,
     )
+
+
+def _metric(run: StoredRun, metric: str) -> tuple[Summary, GateResult]:
+    """Return the summary of a run and the value of a metric in it."""
+    summary = run.summary
+    if summary is None:
+        raise ConfigError.of(f"{run.path} is not complete (status: {run.status})")
+    try:
+        return summary, check_gate(Gate(name=metric, limit=0), summary_to_json(summary))
+    except OptionError as error:
+        raise ConfigError.of(error.message) from error
+
+
+def _observed_drop(before: StoredRun, after: StoredRun, metric: str) -> float:
+    """Return how much worse a metric is in the second of two comparable runs."""
+    if different := [text for _, text in obstacles(before, after, rescore=False)]:
+        raise ConfigError.of(f"the runs cannot be compared: {different[0]}", hint="name the drop")
+    first, second = (_metric(run, metric)[1].value for run in (before, after))
+    if first is None or second is None:
+        raise ConfigError.of(f"{metric} is undefined in one of the runs")
+    drop = second - first if less_is_better(metric) else first - second
+    if drop <= 0:
+        values = f"{number(first)} before, {number(second)} after"
+        message = f"{metric} is not worse in {after.path.name} than in {before.path.name}"
+        raise ConfigError.of(f"{message} ({values})", hint="name the drop")
+    return drop
 
 
 def _deviation(metric: str, intervals: RunIntervals) -> float | None:

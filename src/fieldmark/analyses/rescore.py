@@ -62,8 +62,8 @@ from fieldmark.runs.session import PARALLEL_BYTES, PreparedRun, Progress
 from fieldmark.runs.settings import RulesLike, resolve_settings
 from fieldmark.runs.stored_cases import StoredPairs, check_rescorable
 from fieldmark.runs.stored_run import StoredRun, parse_row, read_row
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.text import plural
+from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.version import VERSION
 
 _COMPARISON: Final = ("scope", "depth", "comparator", "aligner")

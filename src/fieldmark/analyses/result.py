@@ -12,11 +12,9 @@ from fieldmark.errors import ConfigError
 from fieldmark.metrics.summary import Micro, QualitySummary, Summary, summary_to_json
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import Document
-from fieldmark.report.exports.parquet import write_parquet_shards
 from fieldmark.report.frames import AttributeFrame, CaseFrame, CaseSource, FieldFrame
 from fieldmark.report.render import ShownRecord
-from fieldmark.report.run_document import run_document, run_html
-from fieldmark.report.shown_run import ShownRun
+from fieldmark.report.run_document import run_document
 from fieldmark.runs.kept_cases import NOT_KEPT, SAVE_HINT
 from fieldmark.runs.run_directory import RunDirectory
 from fieldmark.runs.run_options import PARQUET, RunOptions
@@ -125,6 +123,7 @@ class RunResult(ShownRecord):
         return run_document(self.summary, self.notes, top=top, hint=_SHOW_ALL)
 
     def _repr_html_(self) -> str:
+        from fieldmark.report.notebook import run_html
 
         return run_html(self.summary, top=_SHOWN, hint=_SHOW_ALL)
 
@@ -173,6 +172,8 @@ def _write_outcomes(options: RunOptions, directory: RunDirectory, summary: Summa
     """Write the results as Parquet files too, if the options say so."""
     if options["results"] != PARQUET:
         return
+    from fieldmark.report.exports.parquet import write_parquet_shards
+    from fieldmark.report.shown_run import ShownRun
 
     run = StoredRun(directory.path, directory.manifest)
     shown = ShownRun(

@@ -17,8 +17,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.improve import corrected
 from fieldmark.analyses.recount import RecountedRun, RunLike, paired_cases, stored_rules, stored_run
-from fieldmark.compare.any_of import AnyOf
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.data.json_rows import ensure_json
 from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location
 from fieldmark.metrics.case_score import CaseCounter

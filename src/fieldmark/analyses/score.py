@@ -13,7 +13,6 @@ from fieldmark.data.pairing import PairedFiles, open_pairs
 from fieldmark.errors import ConfigError
 from fieldmark.runs.case_processor import segment_size, with_regions
 from fieldmark.runs.error_boundary import check_safety
-from fieldmark.runs.eval_file import with_yaml
 from fieldmark.runs.gates import RunGates, resolve_baseline
 from fieldmark.runs.manifest import ManifestInput, make_manifest
 from fieldmark.runs.provider_set import ProviderSet, for_run
@@ -25,6 +24,7 @@ from fieldmark.runs.run_options import (
     resampling,
     slice_keys,
     stored_options,
+    with_yaml,
 )
 from fieldmark.runs.session import PreparedRun, Progress
 from fieldmark.runs.settings import resolve_settings

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RunLike, stored_run
@@ -28,19 +28,21 @@ from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table
 from fieldmark.report.render import ShownRecord
-from fieldmark.runs.eval_file import with_yaml
-from fieldmark.runs.run_options import InputsLike, read_inputs
+from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.annotations import Range
-from fieldmark.values.confidence import ConfidenceOptions, least_confidence
+from fieldmark.values.escape import visible
 from fieldmark.values.json_text import read_document
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import is_present
 from fieldmark.values.records import OMIT_DEFAULT, Key, computed_field, from_json, to_json
 from fieldmark.values.text import plural
+from fieldmark.values.value_confidences import ConfidenceOptions, least_confidence
 from fieldmark.version import RUN_FORMAT
 
 _LONGEST_FILE = 64 << 20
+_NAMED: Final = 3
+"""The most attributes that a message names."""
 
 
 # --- thresholds -----------------------------------------------------------------------------------
@@ -109,6 +111,17 @@ class ThresholdSet(ShownRecord):
         if self.is_empty:
             return f"no threshold reaches {target}: {self.note}"
         return f"values with at least these confidences reach {target}"
+
+    @property
+    def reviewed_attributes(self) -> str:
+        """The attributes without a threshold, as a sentence; empty if all have one."""
+        without = [path for path, threshold in self.attributes.items() if threshold is None]
+        if not without:
+            return ""
+        more = ", …" if len(without) > _NAMED else ""
+        listed = ", ".join(map(visible, without[:_NAMED])) + more
+        count = plural(len(without), "attribute")
+        return f"{count} without a threshold, always reviewed: {listed}"
 
     @classmethod
     def from_dict(cls, value: JsonValue) -> ThresholdSet:
@@ -233,7 +246,7 @@ class DocumentDecision:
         return Triage.ACCEPT if accepted and all(accepted) else Triage.REVIEW
 
     def to_dict(self) -> JsonObject:
-        """Return the decision as JSON: one line of the output of `fieldmark triage`."""
+        """Return the decision as JSON: one line of the output of `fieldmark confidence triage`."""
         return to_json(self)
 
 

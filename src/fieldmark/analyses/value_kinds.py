@@ -146,7 +146,7 @@ def _locale_readers() -> Mapping[Reader, DateReader]:
 
 
 def _locales_of(text: str) -> frozenset[Reader]:
-    """Return the languages in which a text is a date."""
+    """Return the languages that read a text as a date."""
     text = text.strip()
     if _FOREIGN_SHAPE.match(text) is None:
         return frozenset()
@@ -245,7 +245,7 @@ _READ_NUMBERS: Final = frozenset((Reader.PLAIN_NUMBER, *_NUMBER_READERS))
 
 
 def readers_of(value: JsonValue) -> frozenset[Reader]:
-    """Return the ways in which a scalar can be read, and what is special about it.
+    """Return the readings of a scalar, and its special properties.
 
     >>> ", ".join(sorted(readers_of("31/12/18")))
     'ambiguous date, date, dmy, two-digit year, ymd'

@@ -12,7 +12,7 @@ import click
 
 from fieldmark.analyses.evaluate import check_ready_eval, evaluate_with, with_baseline
 from fieldmark.analyses.result import EvalResult
-from fieldmark.cli.exit_codes import MEANINGS, combine_exit_codes, run_exit_code
+from fieldmark.cli.exit_codes import RUN_CODES, combine_exit_codes, run_exit_code
 from fieldmark.cli.github import GitHubAnnotations
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -26,8 +26,13 @@ from fieldmark.cli.options import (
     declared,
     run_options,
 )
-from fieldmark.cli.output import OutputFormat, OutputOptions, in_github_workflow, print_run
-from fieldmark.cli.progress import show_progress
+from fieldmark.cli.output import (
+    OutputFormat,
+    OutputOptions,
+    in_github_workflow,
+    print_run,
+    show_progress,
+)
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.model.case import Case, CaseInput
@@ -61,7 +66,7 @@ class _Arguments(RunArguments, total=False):
         "fieldmark eval models.eval.yaml --target gpt-a --target gpt-b",
         "fieldmark eval invoices.eval.yaml --min mean_score=0.9 --junit results.xml",
     ),
-    exit_codes=tuple(MEANINGS),
+    exit_codes=RUN_CODES,
 )
 @click.argument("files", metavar="FILES...", nargs=-1, type=click.Path())
 @declared(EvalOptions)
@@ -76,13 +81,12 @@ class _Arguments(RunArguments, total=False):
 @option(
     "--junit",
     group=OUTPUT,
-    type=click.Path(path_type=Path),
     metavar="FILE",
     with_resume=True,
     help="Write the results as JUnit XML.",
 )
 @run_options
-def command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
+def eval_command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
     """Run eval FILES: evaluators, judges and gates.
 
     All files are checked before the first case is run. A file with several targets makes one run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -14,6 +15,7 @@ import orjson
 from click.core import ParameterSource
 
 from fieldmark import registry
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.input_files import STDIN, is_url
@@ -450,12 +452,14 @@ def max_drop_option(help_text: str) -> CommandDecorator:
     return declared_option(RunOptions, "max_drop", help=help_text)
 
 
-def out_option(
-    help_text: str, metavar: str = "DIR", group: str = OUTPUT, *, urls: bool = False
-) -> CommandDecorator:
-    """Return the option `--out` for the directory, file or URL to write."""
-    kind = _PathOrUrl() if urls else click.Path(path_type=Path)
-    return option("--out", group=group, type=kind, metavar=metavar, help=help_text)
+def out_option(help_text: str, *flags: str, metavar: str = "FILE") -> CommandDecorator:
+    """Return the option `--out` for the file to write."""
+    return option("--out", *flags, group=OUTPUT, metavar=metavar, help=help_text)
+
+
+def run_out_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
+    """Return the option `--out` for the directory of a run, or its URL."""
+    return option("--out", group=group, type=_PathOrUrl(), metavar="DIR", help=help_text)
 
 
 def values_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
@@ -463,26 +467,53 @@ def values_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
     return declared_option(RunOptions, "values", group=group, help=help_text)
 
 
-seed_option: Final = declared_option(RunOptions, "seed")
+def rules_option(help_text: str) -> CommandDecorator:
+    """Return the option `--rules`."""
+    return option("--rules", group=COMPARISON, metavar="FILE", help=help_text)
 
+
+def convention_option(help_text: str) -> CommandDecorator:
+    """Return the option `--convention`."""
+    return declared_option(RunOptions, "convention", help=help_text)
+
+
+seed_option: Final = declared_option(RunOptions, "seed")
 
 force_option: Final[CommandDecorator] = option(
     "--force",
     group=OUTPUT,
     is_flag=True,
     configurable=False,
-    help="Let --out overwrite an existing file.",
+    help="Overwrite existing files.",
 )
 
 root_option: Final[CommandDecorator] = option(
-    "--root",
-    group=INPUT,
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    metavar="DIR",
-    help="Directory with the runs.",
+    "--root", group=INPUT, default=Path("runs"), metavar="DIR", help="Directory with the runs."
 )
+
+_RUN_NAMES: Final = (
+    "A run is a directory, an id or the start of an id, a tag, `latest`, or `latest~1` for the run "
+    "before the latest."
+)
+
+
+def saved_runs(*names: str) -> CommandDecorator:
+    """Return the option `--root`, and pass the directories of the named runs to the command."""
+
+    def decorate(command: _Command) -> _Command:
+        @functools.wraps(command)
+        def call(*, root: Path, **given: Any) -> object:  # noqa: ANN401 - passed to click
+            for name in names:
+                if isinstance(given[name], tuple):
+                    given[name] = tuple(find_run(run, root) for run in given[name])
+                elif given[name] is not None:
+                    given[name] = find_run(given[name], root)
+            return command(**given)
+
+        call.__doc__ = f"{inspect.getdoc(command)}\n\n{_RUN_NAMES}"
+        return root_option(call)
+
+    return decorate
 
 
 # --- commands that make a run ---------------------------------------------------------------------

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import MATCHED, WRONG_TYPE, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
@@ -18,7 +17,7 @@ _NOT_CONTAINED: Final = Comparison.differs(Reason.NOT_CONTAINED)
 
 
 class Container(StrEnum):
-    """Which string must contain the other."""
+    """The side with the longer string."""
 
     CANDIDATE = "candidate"
     EXPECTED = "expected"
@@ -29,8 +28,9 @@ class Container(StrEnum):
 class Contains:
     """Match if the candidate contains the expected string, ignoring case and whitespace.
 
-    `direction` sets which side must contain the other. Unicode forms are normalized, too. `ignore`
-    lists what else is ignored: `punctuation`, `accents` and `white_space`.
+    `direction` names the side with the longer string: `candidate`, `expected` or `either`. Unicode
+    forms are normalized, too. `ignore` lists what else is ignored: `punctuation`, `accents` and
+    `white_space`.
     """
 
     name: ClassVar[str] = "contains"

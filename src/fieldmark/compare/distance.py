@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from fieldmark.compare.mismatch import mismatch
-from fieldmark.model.comparison import ComparatorGroup, Comparison
+from fieldmark.model.comparison import ComparatorGroup, Comparison, mismatch
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import NonNegativeFloat

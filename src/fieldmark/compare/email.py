@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from fieldmark.compare.mismatch import DIFFERENT, mismatch
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.compare.url import is_domain, unified_host
+from fieldmark.model.comparison import DIFFERENT, MATCHED, ComparatorGroup, Comparison, mismatch
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.hosts import is_domain, unified_host
 from fieldmark.values.text import unified
 
 _MAX_LENGTH: Final = 1_000

@@ -1,12 +1,11 @@
-"""Compare JSON values, their texts, or normalized strings for equality."""
+"""Compare JSON values, their texts, or normalized strings for equality, or ignore a field."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from fieldmark.compare.mismatch import mismatch
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison, mismatch
 from fieldmark.model.json import JsonValue, kind_of
 from fieldmark.values.equality import equal
 from fieldmark.values.json_text import parse_strict
@@ -73,7 +72,7 @@ class ExactText:
 
 
 def _parsed(value: JsonValue, other: JsonValue) -> JsonValue:
-    """Return the value, or what it says if it is JSON text and the other is a container."""
+    """Return the value, or its parsed JSON if it is text and the other value is a container."""
     if not (isinstance(value, str) and isinstance(other, dict | list)):
         return value
     try:
@@ -111,6 +110,20 @@ class NormalizedText:
         return MATCHED if same else mismatch(expected, candidate)
 
     def text(self, text: str) -> str:
-        """Return a text in the form in which it is compared."""
+        """Return the normalized text."""
         text = normalized(text)
         return ignoring(text, self.ignore) if self.ignore else text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignore:
+    """Ignore the field: it is recorded as ignored and never counted."""
+
+    name: ClassVar[str] = "ignore"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.ANY
+    normalization: ClassVar[str] = "the field is not compared"
+    reflexive: ClassVar[bool] = True
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:  # noqa: ARG002
+        """Match any two values."""
+        return MATCHED

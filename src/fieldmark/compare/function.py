@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar, cast
 
-from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.exact import Ignore
 from fieldmark.errors import DataError
 from fieldmark.model.comparison import (
     MATCHED,
@@ -48,7 +48,7 @@ class FunctionMatch:
         return str(self.function)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Return what the function returns; anything but a boolean or a share is an error.
+        """Return the result of the function; anything but a boolean or a share is an error.
 
         >>> FunctionMatch(function=lambda a, b: a == b[::-1]).compare("ab", "ba").matched
         True
@@ -78,7 +78,7 @@ class Normalized:
         return self.inner.name
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Compare what the function returns for both values.
+        """Compare the results of the function for both values.
 
         >>> from fieldmark.compare.exact import Exact
         >>> Normalized(inner=Exact(), function=str.upper).compare("ab", "AB").matched

@@ -11,8 +11,7 @@ from typing import ClassVar, Final, cast
 from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler, Levenshtein
 
-from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import MATCHED, WRONG_TYPE, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Share
@@ -154,7 +153,7 @@ class Fuzzy:
         return self.algorithm is Algorithm.LEVENSHTEIN and not changed
 
     def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:
-        """Return strings whose edit distance is that of this comparator, or `None`."""
+        """Return strings whose edit distance this comparator measures, or `None`."""
         if not self.keeps_text_leaves:
             return None
         texts = cast("Sequence[str]", leaves)

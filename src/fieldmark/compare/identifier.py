@@ -1,14 +1,24 @@
-"""Compare identifiers, such as invoice numbers."""
+"""Compare identifiers: invoice numbers and the like, and VAT numbers of the European Union."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import (
+    DIFFERENT,
+    MATCHED,
+    WRONG_TYPE,
+    ComparatorGroup,
+    Comparison,
+    mismatch,
+)
 from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal, integer_text
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import unified
 
 _COERCED: Final = MATCHED._replace(coerced=True)
@@ -52,3 +62,121 @@ def letters_and_digits(value: JsonValue) -> str | None:
         return None
     text = unified(value)
     return "".join(filter(str.isalnum, text)) or text
+
+
+# --- VAT numbers ----------------------------------------------------------------------------------
+
+_MAX_LENGTH: Final = 100
+_SEPARATORS: Final = re.compile(r"[\s.\-\u2010-\u2015\u2212]")
+_NUMBER: Final = re.compile(r"(?=.*[0-9])[0-9A-Z+*]{2,12}")
+_MAX_INTEGER: Final = 10**12
+_SPELLINGS: Final[Mapping[str, str]] = {"GR": "EL"}
+"""Codes of countries that numbers are printed with instead of their prefix."""
+_FORMATS: Final[Mapping[str, re.Pattern[str]]] = {
+    prefix: re.compile(pattern)
+    for prefix, pattern in {
+        "AT": r"U[0-9]{8}",
+        "BE": r"[01][0-9]{9}",
+        "BG": r"[0-9]{9,10}",
+        "CY": r"[0-9]{8}[A-Z]",
+        "CZ": r"[0-9]{8,10}",
+        "DE": r"[0-9]{9}",
+        "DK": r"[0-9]{8}",
+        "EE": r"[0-9]{9}",
+        "EL": r"[0-9]{9}",
+        "ES": r"[A-Z][0-9]{7}[0-9A-Z]|[0-9]{8}[A-Z]",
+        "FI": r"[0-9]{8}",
+        "FR": r"[0-9A-HJ-NP-Z]{2}[0-9]{9}",
+        "HR": r"[0-9]{11}",
+        "HU": r"[0-9]{8}",
+        "IE": r"[0-9]{7}[A-Z]{1,2}|[0-9][A-Z+*][0-9]{5}[A-Z]",
+        "IT": r"[0-9]{11}",
+        "LT": r"[0-9]{9}|[0-9]{12}",
+        "LU": r"[0-9]{8}",
+        "LV": r"[0-9]{11}",
+        "MT": r"[0-9]{8}",
+        "NL": r"[0-9A-Z+*]{9}B[0-9A-Z+*]{2}",
+        "PL": r"[0-9]{10}",
+        "PT": r"[0-9]{9}",
+        "RO": r"[0-9]{2,10}",
+        "SE": r"[0-9]{12}",
+        "SI": r"[0-9]{8}",
+        "SK": r"[0-9]{10}",
+        "XI": r"[0-9]{9}|[0-9]{12}|(?:GD|HA)[0-9]{3}",
+    }.items()
+}
+"""The prefixes, and the structure of the numbers that VIES accepts after them."""
+_NO_PREFIX: Final = MATCHED._replace(ambiguous=True, note="country: one is missing")
+_NOT_A_NUMBER: Final = Comparison.wrong_type(
+    Reason.UNPARSEABLE, note="the value is not a VAT identification number"
+)
+_NO_EXPECTED_NUMBER: Final = Comparison.differs(
+    Reason.UNPARSEABLE, note="the expected value is not a VAT identification number"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VatId:
+    """Match VAT identification numbers of the EU, ignoring case, blanks, dots and dashes.
+
+    Prefixes of countries must agree, where GR is EL, and XI is Northern Ireland. If only one side
+    has a prefix, the numbers are compared without it, and the result is marked as ambiguous. With
+    `check`, a value must have the format of its country; check digits are not verified.
+    """
+
+    name: ClassVar[str] = "vat_id"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
+    normalization: ClassVar[str] = "case, blanks, dots and dashes are ignored"
+    # Equal values that are not such numbers do not match.
+    reflexive: ClassVar[bool] = False
+    check: bool = False
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match the same VAT identification number.
+
+        >>> VatId().compare("DE 123.456.789", "de123456789").matched
+        True
+        >>> VatId().compare("ATU12345678", "U12345678").note
+        'country: one is missing'
+        >>> VatId(check=True).compare("DE123456789", "DE12345678").note
+        'the value is not a VAT identification number'
+        """
+        got = self._read(candidate)
+        if got is None:
+            return _NOT_A_NUMBER
+        want = self._read(expected)
+        if want is None:
+            return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
+        (country, number), (other_country, other_number) = want, got
+        if number != other_number or (country and other_country and country != other_country):
+            return mismatch(expected, candidate, DIFFERENT)
+        result = MATCHED if country == other_country else _NO_PREFIX
+        coerced = isinstance(expected, str) != isinstance(candidate, str)
+        return result._replace(coerced=True) if coerced else result
+
+    def _read(self, value: JsonValue) -> tuple[str, str] | None:
+        """Return the prefix, empty if there is none, and the number."""
+        if type(value) is int and 0 <= value < _MAX_INTEGER:
+            text = str(value)
+        elif isinstance(value, str) and len(value) <= _MAX_LENGTH:
+            text = _SEPARATORS.sub("", unified(value)).upper()
+        else:
+            return None
+        country = _SPELLINGS.get(text[:2], text[:2])
+        country, number = (country, text[2:]) if country in _FORMATS else ("", text)
+        if _NUMBER.fullmatch(number) is None:
+            return None
+        if self.check and not _has_format(country, number):
+            return None
+        return country, number
+
+
+def _has_format(country: str, number: str) -> bool:
+    if country:
+        return _FORMATS[country].fullmatch(number) is not None
+    # Two letters are more often the prefix of another country than a part of the number.
+    known = not number[:2].isalpha()
+    return known and any(pattern.fullmatch(number) for pattern in _FORMATS.values())

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, TypeAlias
 
-from fieldmark.compare.mismatch import mismatch
 from fieldmark.errors import MissingExtra
-from fieldmark.model.comparison import ComparatorGroup, Comparison
+from fieldmark.model.comparison import ComparatorGroup, Comparison, mismatch
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Length, Share

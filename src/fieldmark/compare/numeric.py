@@ -1,20 +1,29 @@
-"""Compare numbers with a tolerance."""
+"""Compare numbers with a tolerance, amounts of money, and truth values."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, ClassVar, Final, TypeAlias
 
-from fieldmark.compare.mismatch import WRONG_TYPE, mismatch
-from fieldmark.errors import OptionError
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.errors import OptionError, with_hint
+from fieldmark.model.comparison import MATCHED, WRONG_TYPE, ComparatorGroup, Comparison, mismatch
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Range
-from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, exact_fraction, read_amount
+from fieldmark.values.currencies import currencies
+from fieldmark.values.equality import equal
+from fieldmark.values.numbers import (
+    Number,
+    NumberFormat,
+    Tolerance,
+    as_number,
+    exact_fraction,
+    read_amount,
+)
 from fieldmark.values.strategy_options import check_options
+from fieldmark.values.text import did_you_mean, folded
 
 Amount: TypeAlias = Annotated[float | Decimal, Range(ge=0)]
 
@@ -90,7 +99,7 @@ class NumericTolerance:
 
     @property
     def leaf_limits(self) -> tuple[float, float, float]:
-        """The absolute and relative limit, and that of zero; negative if numbers have a period."""
+        """The absolute, relative and zero limits; negative if numbers have a period."""
         return self._limits.as_floats
 
     def item_leaves(self, leaves: Sequence[Hashable]) -> Sequence[Hashable] | None:
@@ -111,3 +120,131 @@ def flag_ambiguous(result: Comparison, expected: JsonValue, candidate: JsonValue
     amounts = (read_amount(each) for each in (expected, candidate) if isinstance(each, str))
     ambiguous = any(amount is not None and amount.ambiguous for amount in amounts)
     return result._replace(ambiguous=True) if ambiguous else result
+
+
+# --- money ----------------------------------------------------------------------------------------
+
+_NO_EXPECTED_AMOUNT: Final = Comparison.differs(
+    Reason.INVALID_NUMBER, note="the expected value is not an amount of money"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Money:
+    """Match amounts of money in the same currency that differ by at most `tolerance`.
+
+    An amount without a currency matches any currency, and a symbol such as $ any of its
+    currencies; such results are marked as ambiguous. `currency` is the code of the currency that
+    both of these mean. `number_format` is the format of numbers in strings.
+    """
+
+    name: ClassVar[str] = "money"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.NUMBERS
+    normalization: ClassVar[str] = "values are read as amounts with a currency"
+    # Equal values that are not amounts do not match.
+    reflexive: ClassVar[bool] = False
+    reflexive_on_numbers: ClassVar[bool] = True
+    tolerance: Amount = 0
+    currency: str | None = None
+    number_format: NumberFormat = NumberFormat.AUTO
+    _limits: Tolerance = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        object.__setattr__(self, "_limits", Tolerance(absolute=exact_fraction(self.tolerance)))
+        if self.currency is not None:
+            object.__setattr__(self, "currency", _checked_currency(self.currency))
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match amounts in the same currency.
+
+        >>> Money().compare("RM 12.50", "MYR 12.50").matched
+        True
+        >>> Money().compare("$10", "€10").note
+        'currencies differ'
+        """
+        want, got = self._read(expected), self._read(candidate)
+        if got is None:
+            return _INVALID if isinstance(candidate, float) else WRONG_TYPE
+        if want is None:
+            return mismatch(expected, candidate, _NO_EXPECTED_AMOUNT)
+        coerced = isinstance(expected, str) != isinstance(candidate, str)
+        result = MATCHED
+        if not (want[0] == got[0] or self._limits.admits(want[0], got[0])):
+            result = mismatch(expected, candidate, _OUTSIDE)
+        elif want[1] and got[1] and want[1].isdisjoint(got[1]):
+            result = Comparison.differs(note="currencies differ")
+        elif want[1] != got[1]:
+            unclear = "a symbol has several meanings" if want[1] and got[1] else "one is missing"
+            result = result._replace(ambiguous=True, note=f"currency: {unclear}")
+        if coerced:
+            result = result._replace(coerced=True)
+        if self.number_format is NumberFormat.AUTO:
+            return flag_ambiguous(result, expected, candidate)
+        return result
+
+    def _read(self, value: JsonValue) -> tuple[Number, frozenset[str]] | None:
+        """Return the number of an amount and the codes that its currency can be."""
+        if isinstance(value, str):
+            amount = read_amount(value, self.number_format)
+            if amount is None or amount.percent:
+                return None
+            number: Number = amount.number
+            codes = amount.currencies
+        else:
+            plain = as_number(value)
+            if plain is None:
+                return None
+            number, codes = plain, frozenset()
+        if self.currency is not None and (not codes or self.currency in codes):
+            codes = frozenset({self.currency})
+        return number, codes
+
+
+def _checked_currency(code: str) -> str:
+    """Return the code of a currency; raise an error if it is unknown."""
+    codes = currencies().codes
+    if code.upper() in codes:
+        return code.upper()
+    message = f"must be the code of a currency, such as EUR; got {code!r}"
+    raise OptionError("currency", with_hint(message, did_you_mean(code.upper(), codes)))
+
+
+# --- truth values ---------------------------------------------------------------------------------
+
+_WORDS: Final[Mapping[str, bool]] = {"true": True, "yes": True, "false": False, "no": False}
+_NUMBERS: Final[Mapping[float, bool]] = {0: False, 1: True}
+_NOT_BOOLEAN: Final = Comparison.wrong_type(Reason.NOT_A_BOOLEAN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boolean:
+    """Match equal truth values: true, "true", "yes" and 1, or false, "false", "no" and 0."""
+
+    name: ClassVar[str] = "boolean"
+    group: ClassVar[ComparatorGroup] = ComparatorGroup.NUMBERS
+    normalization: ClassVar[str] = "values are read as true or false"
+    reflexive: ClassVar[bool] = True
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match values with the same truth value.
+
+        >>> Boolean().compare(True, "Yes").matched
+        True
+        """
+        if equal(expected, candidate):
+            return MATCHED
+        got = _as_boolean(candidate)
+        if got is None:
+            return _NOT_BOOLEAN
+        return _COERCED if _as_boolean(expected) is got else mismatch(expected, candidate)
+
+
+def _as_boolean(value: JsonValue) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _WORDS.get(folded(value))
+    if isinstance(value, (int, float)):
+        return _NUMBERS.get(value)
+    return None

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from fieldmark.compare.mismatch import DIFFERENT, mismatch
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import DIFFERENT, MATCHED, ComparatorGroup, Comparison, mismatch
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import integer_text

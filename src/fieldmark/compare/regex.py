@@ -8,9 +8,8 @@ from typing import Annotated, ClassVar, Final, Protocol
 
 import re2  # type: ignore[import-untyped]
 
-from fieldmark.compare.mismatch import WRONG_TYPE
 from fieldmark.errors import OptionError
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import MATCHED, WRONG_TYPE, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Length

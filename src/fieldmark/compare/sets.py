@@ -6,8 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import DIFFERENT, MATCHED, WRONG_TYPE, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.values.equality import equal, typed_key
 from fieldmark.values.strategy_options import check_options

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
 from fieldmark.compare.fuzzy import levenshtein_similarity, with_equal_numbers
-from fieldmark.compare.mismatch import WRONG_TYPE
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import MATCHED, WRONG_TYPE, ComparatorGroup, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Share

@@ -1,19 +1,49 @@
-"""Compare web addresses."""
+"""Compare web addresses, and the names of their hosts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final, NamedTuple
 
-from fieldmark.compare.mismatch import DIFFERENT, mismatch
-from fieldmark.model.comparison import MATCHED, ComparatorGroup, Comparison
+from fieldmark.model.comparison import DIFFERENT, MATCHED, ComparatorGroup, Comparison, mismatch
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.hosts import is_domain, unified_host
 from fieldmark.values.strategy_options import check_options
+
+_HOST: Final = re.compile(r"[^\W_](?:[\w-]*[^\W_])?(?:\.[^\W_](?:[\w-]*[^\W_])?)*\.?\Z")
+_DOMAIN: Final = re.compile(r"\.[^\W\d_][\w-]*[^\W_]\Z")
+_MAX_HOST_LENGTH: Final = 253
+_ASCII_FORM: Final = "xn--"
+
+
+def unified_host(name: str) -> str | None:
+    """Return the name of a host in lower case and in Unicode, or `None` if it is invalid.
+
+    >>> unified_host("XN--MNCHEN-3YA.de"), unified_host("a b")
+    ('münchen.de', None)
+    """
+    name = name.lower()
+    if len(name) > _MAX_HOST_LENGTH or not _HOST.match(name):
+        return None
+    name = name.removesuffix(".")
+    if _ASCII_FORM in name:
+        with suppress(UnicodeError):
+            name = name.encode("ascii").decode("idna").lower()
+    return name
+
+
+def is_domain(host: str) -> bool:
+    """Return whether a host is a name below a top-level domain.
+
+    >>> is_domain("acme.org"), is_domain("soon"), is_domain("inv.100")
+    (True, False, False)
+    """
+    return _DOMAIN.search(host) is not None
+
 
 _MAX_LENGTH: Final = 10_000
 _PARTS: Final = re.compile(

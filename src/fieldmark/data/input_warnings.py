@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from fieldmark.data.inputs import Coverage
 from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow
-from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
 from fieldmark.data.model_text import parse_model_text
+from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
 from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError, OptionHint, OptionPhrase, OptionText
 from fieldmark.model.case import Case
@@ -139,7 +139,7 @@ def warn_unreadable_sides(coverage: Coverage, sides: Sequence[InputSide]) -> lis
 
 
 def _prefix(side: InputSide) -> str:
-    """Return the name of a file; data in memory is named by what the warning says."""
+    """Return the name of a file; data in memory has the noun of the warning."""
     name = side.source.name
     return "" if name in ("", *(role.label for role in Role)) else f"{name}: "
 
@@ -242,7 +242,7 @@ def _parsed(document: JsonValue) -> JsonValue:
 def _wrapper(
     documents: Sequence[JsonObject], others: Sequence[JsonObject], excluded: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the keys below which all documents have most keys of the others, or nothing.
+    """Return the keys below which all documents have most keys of `others`, or nothing.
 
     An `excluded` key contains a copy of the other side.
     """

@@ -1,4 +1,4 @@
-"""Options and limits for reading inputs, and counts of what was read."""
+"""Options and limits for reading inputs, and counts of rows and confidences."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonValue
 from fieldmark.registry import Plugin, canonical, names
 from fieldmark.values.annotations import Choices, Length
-from fieldmark.values.confidence import ConfidenceOptions, ReadConfidences
 from fieldmark.values.declared_options import Opt, OptionGroup, declared_options
 from fieldmark.values.json_text import LIMITS, Limits
+from fieldmark.values.value_confidences import ConfidenceOptions, ReadConfidences
 
 
 class ArrowTable(Protocol):
@@ -48,7 +48,7 @@ class InputFormat(StrEnum):
 
 
 class RowsAre(StrEnum):
-    """What a JSON file contains: one document, an object of documents by id, or a list of rows."""
+    """The content of a JSON file: one document, an object of documents by id, or a list of rows."""
 
     DOCUMENT = "document"
     KEYED = "keyed"
@@ -230,9 +230,9 @@ class Coverage:
     """The number of cases, and how many of them could not be read or paired.
 
     `total` is the number of rows of the truth, `unexpected` the number of unpaired candidates,
-    `repaired` the number of candidates that were not JSON before their repair. The others count
-    confidences that could not be read, values whose confidence was not recognized because of other
-    keys next to it, and candidates with confidences from 0 to 1 and from 0 to 100.
+    `repaired` the number of candidates that were not JSON before their repair. The other fields
+    count confidences that could not be read, values whose confidence was not recognized because of
+    other keys next to it, and candidates with confidences from 0 to 1 and from 0 to 100.
     """
 
     total: int = 0

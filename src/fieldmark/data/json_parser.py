@@ -105,7 +105,7 @@ Row: TypeAlias = "JsonValue | UnreadableRow"
 
 
 def reject_other_encodings(raw: bytes, location: Location = Location()) -> None:
-    """Raise a `DataError` if the first bytes are those of UTF-16 or gzip."""
+    """Raise a `DataError` if the first bytes identify UTF-16 or gzip."""
     message = _OTHER_ENCODINGS.get(raw[:2])
     if message is not None:
         raise DataError(message, location)
@@ -193,7 +193,7 @@ def parse_lines(block: bytes, lines: list[bytes], dialect: JsonDialect) -> list[
     try:
         rows = list(map(orjson.loads, lines))
     except orjson.JSONDecodeError:
-        # Some lines are not JSON; the others are still checked.
+        # Some lines are not JSON; all other lines are still checked.
         valid = []
         for place, line in enumerate(lines):
             try:

@@ -29,7 +29,7 @@ from fieldmark.data.json_parser import (
     parse_lines,
     reject_other_encodings,
 )
-from fieldmark.data.layout import Layout
+from fieldmark.data.row_layout import Layout
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource, UnparsedRows
 from fieldmark.errors import DataError, InputTypeError, Location, with_hint
 from fieldmark.model.json import JsonValue
@@ -61,8 +61,8 @@ def is_record(given: object) -> bool:
 def ensure_documents(given: object, name: str, accepted: str = _ACCEPTED) -> Iterable[object]:
     """Return an argument if it can be an iterable of documents, otherwise raise an error.
 
-    The items of a data frame are the names of its columns, those of a mapping are its keys, and
-    those of a set have no order. A missing value in a column of a data frame is `None`.
+    Data frames, mappings and sets are rejected: their items are column names or keys, or have no
+    order. A missing value in a column of a data frame is `None`.
     """
     kind = type(given)
     if is_series(kind):

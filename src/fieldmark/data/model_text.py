@@ -204,8 +204,8 @@ def parse_model_text(
 ) -> ParsedText:
     """Parse strict JSON, or the only JSON object or array in the text.
 
-    With `last`, the text may contain several, of which the last is parsed. What a model thought
-    before its answer is skipped. With `repair`, text that is almost JSON is repaired.
+    With `last`, the text may contain several values, and the last is parsed. The reasoning of a
+    model before its answer is skipped. With `repair`, text that is almost JSON is repaired.
     """
     try:
         return ParsedText(parse_text(text, dialect))

@@ -23,7 +23,8 @@ from fieldmark.data.input_warnings import (
 from fieldmark.data.inputs import Coverage, InputLike, Inputs
 from fieldmark.data.json_parser import JsonDialect, Role, parse_lines
 from fieldmark.data.json_rows import JsonlSource, spill_to_lines
-from fieldmark.data.layout import (
+from fieldmark.data.model_text import REPAIRED, candidate_reader, read_expected, warn_repaired
+from fieldmark.data.row_layout import (
     DuplicateIds,
     Layout,
     RatedDocument,
@@ -34,7 +35,6 @@ from fieldmark.data.layout import (
     apply_layout,
     id_text,
 )
-from fieldmark.data.model_text import REPAIRED, candidate_reader, read_expected, warn_repaired
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.data.sides import (
     InputSide,
@@ -49,9 +49,9 @@ from fieldmark.errors import DataError, Location, with_hint
 from fieldmark.model.case import Case, CaseContext, CaseInput, UnparsedDocuments
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, DOCUMENTS, unparsed
-from fieldmark.values.confidence import ConfidenceReader
 from fieldmark.values.json_text import all_finite
 from fieldmark.values.text import plural
+from fieldmark.values.value_confidences import ConfidenceReader
 
 if TYPE_CHECKING:
     import numpy as np
@@ -192,7 +192,7 @@ class StreamedCandidates:
                 self._waiting.clear()
                 lines = spill_to_lines(self._source)
                 if lines is self._source:
-                    # Its rows are read from the start again, so what was counted is counted again.
+                    # Its rows are read from the start again, so the counts start again.
                     lines.dialect.non_finite = lines.dialect.repeated_keys = 0
                 self._index = OffsetIndex(lines, self._layout, self._duplicates)
         return self._index.fetch(ids)
@@ -394,7 +394,7 @@ def open_truth(
 def open_candidates(
     given: InputLike, options: Inputs, coverage: Coverage | None = None
 ) -> Iterator[list[Case]]:
-    """Yield predictions as cases without ground truth, and add what was read to the `coverage`."""
+    """Yield predictions as cases without ground truth, and add their counts to the `coverage`."""
     side = open_candidate_input(given, options)
     builder = CaseBuilder(side.source, side.dialect, options)
     try:
@@ -425,7 +425,7 @@ class ToleratedFaults(NamedTuple):
 
 
 class ReadStatistics(NamedTuple):
-    """Counts of what was read in a part of the input."""
+    """Counts of rows and confidences in a part of the input."""
 
     coverage: Coverage
     tolerated: tuple[ToleratedFaults, ...]
@@ -604,7 +604,7 @@ class PairStream:
                 self.warnings.append(warn_non_finite(name, number, self._first_non_finite))
 
     def rename(self, names: Sequence[str]) -> None:
-        """Name the inputs in messages as they were given elsewhere."""
+        """Name the inputs in messages by their original names."""
         for side, name in zip(self.sides, names, strict=True):
             side.source.path = side.source.path or side.source.name
             side.source.name = name
@@ -689,9 +689,9 @@ class CaseBuilder:
 
     Cases without an id are numbered, starting after `before`. With `keeps_unparsed`, cases contain
     their documents as `unparsed`, which some of them may be. With `as_text`, numbers and booleans
-    of both sides are strings; with `candidate_as_text`, those of candidates whose expected value is
-    a string. If both sides are `text_sources`, numbers in JSON cells are strings like those in
-    other cells. Candidates are separated from their confidences if the options say so.
+    of both sides are strings; with `candidate_as_text`, only in candidates whose expected value is
+    a string. If both sides are `text_sources`, numbers in JSON cells are strings, as numbers in
+    other cells are. Candidates are separated from their confidences if the options say so.
     """
 
     __slots__ = (

@@ -33,8 +33,8 @@ from fieldmark.data.input_files import InputFile, is_compressed, open_file
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.json_rows import JsonlSource
-from fieldmark.data.layout import Layout
 from fieldmark.data.pairing import PairStream
+from fieldmark.data.row_layout import Layout
 from fieldmark.data.rows import DerivedSource, RowBlock, RowSource, changed_error
 from fieldmark.data.sides import InputSide, OpenedInputs, make_dialect
 from fieldmark.errors import DataError, Location
@@ -78,7 +78,7 @@ class IdLine(NamedTuple):
 
 
 class JoinedLine(NamedTuple):
-    """The number, start and end of a line of the truth, and those of its candidate if it has one.
+    """The number, start and end of a line of the truth, and of its candidate if there is one.
 
     A candidate without truth has the number -1 on the side of the truth.
     """
@@ -264,7 +264,7 @@ class PartitionOpener:
     quotes: bool
 
     def check_readable(self) -> None:
-        """Raise an error if this machine does not have the files that were opened elsewhere."""
+        """Raise an error if this machine does not have the files that another machine opened."""
         for side in (self.truth, self.candidate):
             if side is None:
                 continue
@@ -390,7 +390,8 @@ def partition(
 
     Unless `careful` is true, both sides are assumed to be in the same order, which is verified when
     the partitions are read. With `careful`, the ids are read: the candidates must be in the order
-    of the truth, but some may be missing. With `search_map`, lines are counted by what it calls.
+    of the truth, but some may be missing. `search_map` replaces `map` to count lines, for example
+    in several processes.
     """
     if why_indivisible(stream):
         return None
@@ -491,7 +492,7 @@ class IdRange(NamedTuple):
 def id_ranges(
     source: RowSource, id_key: str, limit: int, blocks: int, search_map: SearchMap = map
 ) -> Iterator[IdRange]:
-    """Yield the ranges of an uncompressed file, each of some blocks."""
+    """Yield the ranges of an uncompressed file; a range has several blocks."""
     path = source.path or str(Path(source.name).absolute())
     found = file_blocks(path, source.name, source.bytes_total, search_map)
     before, aligned = 0, True

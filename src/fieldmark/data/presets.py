@@ -1,8 +1,8 @@
 """Exports of other tools and responses of services as rows with an id and both sides.
 
-The rows of evaluation tools keep the keys of the export, so that other keys can be named; those of
+The rows of evaluation tools keep the keys of the export, so that other keys can be named; rows of
 services contain only the prediction and, in a document of its own, its confidences. A file in
-another form, or in an unknown version of a format, is an error that says what was expected.
+another form, or in an unknown version of a format, is an error that describes the expected form.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from fieldmark.model.case import CaseContext
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.reader import ExportReader
 from fieldmark.registry import Plugin
-from fieldmark.values.confidence import CONFIDENCE_KEY
 from fieldmark.values.json_text import LIMITS, Limits
 from fieldmark.values.paths import resolve
+from fieldmark.values.value_confidences import CONFIDENCE_KEY
 
 _Reader: TypeAlias = Callable[[JsonValue], list[JsonObject]]
 _LINE_ITEMS: Final = "line_items"
@@ -237,7 +237,7 @@ def _expense(expense: JsonObject) -> _Rated:
 def _expense_field(field: JsonObject) -> tuple[str, _Rated]:
     """Return the type and the text of a field; one of another type has its printed label.
 
-    The confidence is that of the text, otherwise that of the type.
+    The confidence belongs to the text, otherwise to the type.
     """
     name = str(_at(field, "Type.Text"))
     label = _at(field, "LabelDetection.Text")
@@ -272,7 +272,8 @@ def _textract_forms(blocks: Mapping[str, JsonObject]) -> _Rated:
                 for word in _related(each, "CHILD")
             ]
             own = _percentage(*(each.get("Confidence") for each in values))
-            # Otherwise the words have one each, of which the lowest counts, or only the name has.
+            # Otherwise each word has a confidence, and the lowest counts, or only the name has a
+            # confidence.
             known: list[JsonValue] = [each for each in words if each is not None]
             rated = own or known or _percentage(block.get("Confidence"))
             fields.append((name, _Rated(text, rated)))
@@ -355,7 +356,7 @@ def _google(value: JsonValue) -> list[JsonObject]:
 
 
 def _entities(entities: Iterable[JsonObject]) -> _Rated:
-    """Return entities by type; those with properties are always lists of objects."""
+    """Return entities by type; entities with properties are always lists of objects."""
     plain: list[tuple[str, _Rated]] = []
     grouped: dict[str, list[_Rated]] = {}
     for entity in entities:
@@ -389,7 +390,7 @@ def _mindee(value: JsonValue) -> list[JsonObject]:
 
 
 def _mindee_value(field: JsonValue) -> _Rated:
-    """Return a field; the confidence of an object is that of all its values."""
+    """Return a field; the confidence of an object applies to all its values."""
     if isinstance(field, list):
         return _rated_list(map(_mindee_value, field))
     if not isinstance(field, dict):
@@ -537,7 +538,7 @@ def _inspect(value: JsonValue) -> list[JsonObject]:
 
 
 def _inspect_text(value: JsonValue, sample: JsonObject) -> JsonValue:
-    """Return a text that may be stored elsewhere in the sample; a list of one text is the text."""
+    """Return a text; it can be a list of one text or refer to another part of the sample."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str) or not value.startswith(_ATTACHMENTS):

@@ -5,7 +5,7 @@ never through a symbolic link. Paths of requests start with the name of a root, 
 at all. Local paths may contain links, which are resolved first, and must not lead out of the roots.
 
 Windows cannot open a file relative to a directory. There, no step may be a link or junction, and
-after a file is opened, it must be the one that was checked.
+after a file is opened, it must be the file that was checked.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _open_below(root: str, steps: Sequence[str], name: str) -> Iterator[OpenedPa
 
 
 def _split(path: str) -> list[str]:
-    """Split a path into steps, none of which can lead upwards."""
+    """Split a path into steps; a step can never lead upwards."""
     steps = path.split("/")
     # Some file systems ignore a dot or a space at the end of a name.
     safe = all(_STEP.fullmatch(step) and not step.endswith((".", " ")) for step in steps)

@@ -46,9 +46,10 @@ class RowSource(ABC):
     `in_memory` is true if all rows are in memory, `text_cells` if values are strings (CSV), and
     `json_cells` if some of them were JSON. A table (`is_table`) has columns. `notes` say how the
     rows are read. With `read_once`, the rows cannot be read again. The place of a row is its line
-    number if `has_lines` is true, otherwise its row number. `path` is where the file is if that is
-    not its name, and `version` that of a remote file. `files` must be closed; they include the copy
-    for reading rows out of order. `contexts` are those of cases by id, if rows do not contain them.
+    number if `has_lines` is true, otherwise its row number. `path` is the location of the file if
+    it is not its name, and `version` the version of a remote file. `files` must be closed; they
+    include the copy for reading rows out of order. `contexts` are the contexts of cases by id, if
+    rows do not contain them.
     """
 
     has_lines: ClassVar[bool] = False
@@ -115,7 +116,7 @@ class RowSource(ABC):
 
 @dataclass(slots=True)
 class DerivedSource(RowSource):
-    """The rows of another source, changed; places are those of the other source."""
+    """The rows of another source, changed; they keep the places of that source."""
 
     source: RowSource
 

@@ -26,14 +26,14 @@ from fieldmark.data.input_warnings import (
 from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Role, Row, UnreadableRow, parse_text
 from fieldmark.data.json_rows import ValueSource, can_be_keyed, ensure_documents, is_record
-from fieldmark.data.layout import (
+from fieldmark.data.presets import coco_candidate, coco_truth, read_preset
+from fieldmark.data.row_layout import (
     Layout,
     detect_layout,
     detect_paired_layout,
     id_text,
     paired_keys,
 )
-from fieldmark.data.presets import coco_candidate, coco_truth, read_preset
 from fieldmark.data.rows import ID_KEYS, DerivedSource, RowBlock, RowSource
 from fieldmark.data.sources import DirectorySource, open_source
 from fieldmark.data.spreadsheets import Columns, XlsxSource, read_header
@@ -313,7 +313,7 @@ def _whole_file(source: RowSource) -> ValueSource | None:
 
 
 def _settle_single(source: ValueSource, options: Inputs) -> None:
-    """Determine what a JSON file with both sides contains, from the options or its structure."""
+    """Determine the content of a JSON file with both sides, from the options or its structure."""
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
     elif can_be_keyed(source.value) and isinstance(source.value, dict):
@@ -419,7 +419,7 @@ class KeyedSource(DerivedSource):
     value_keys: tuple[str, ...] = ()
 
     def blocks(self) -> Iterator[RowBlock]:
-        """Read the rows, and look up the keys in each of them."""
+        """Read the rows, and look up the keys in each row."""
         for block in self._source_blocks():
             yield RowBlock(list(map(self._row, block.rows)), block.places, block.ids)
 

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 from fieldmark.data.file_blocks import read_line_blocks
 from fieldmark.data.input_files import InputFile
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode, parse_text
-from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, is_envelope
+from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS, is_envelope
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, LimitError, Location, MissingExtra, with_location
 from fieldmark.model.json import JsonObject, JsonValue
@@ -301,7 +301,7 @@ class CsvSource(RowSource):
 def _detect_delimiter(sample: str) -> str:
     """Return the delimiter with which most of the first rows have as many cells as the header.
 
-    Among equals, it is the one with the most columns, then the first of the table.
+    Among equals, the delimiter with the most columns is chosen, then the first of the table.
     """
     *lines, rest = sample.split("\n")
     lines = lines or [rest]

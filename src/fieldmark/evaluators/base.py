@@ -127,7 +127,7 @@ class Judge(Protocol):
         ...
 
     def opened(self) -> AbstractContextManager[CaseScorer]:
-        """Return a context with the scorer for one run; on exit, it stops what it started."""
+        """Return a context with the scorer for one run; on exit, the scorer is closed."""
         ...
 
 
@@ -297,7 +297,7 @@ def dataset_metrics(
 
 
 def data_dependent_prefixes(metrics: JsonObject, prefix: str = "") -> Iterator[str]:
-    """Yield the prefixes of metrics whose names depend on the data, given those of an empty run.
+    """Yield the prefixes of metrics whose names depend on the data, from an empty run.
 
     >>> list(data_dependent_prefixes({"AP": None, "classes": {}}, "metrics."))
     ['metrics.classes.']

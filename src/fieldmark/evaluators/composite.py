@@ -127,7 +127,7 @@ def case_score(results: Sequence[EvaluatorResult]) -> Score:
 def _counted(
     results: Sequence[EvaluatorResult],
 ) -> tuple[list[EvaluatorResult], list[EvaluatorResult], list[EvaluatorResult]]:
-    """Return the results with a weight, those of them that count, and the errors among them.
+    """Return the results with a weight, the results that count, and the errors.
 
     A result that rests on nothing does not count, unless there are no others.
     """

@@ -135,7 +135,7 @@ class Constraints:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths in all conditions; those of list items may be at any depth."""
+        """The paths in all conditions; paths of list items may be at any depth."""
         by_constraint = [each.paths for each in self._constraints]
         # A constraint without paths always applies.
         return tuple(dict.fromkeys(chain(*by_constraint))) if all(by_constraint) else ()

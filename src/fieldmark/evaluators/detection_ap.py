@@ -109,9 +109,9 @@ class DetectionAp:
     """Compute the average precision of detected regions over all cases; each case scores its F1.
 
     `boxes`, `class`, `score`, `area` and `crowd` are paths such as `regions[].bbox`. Regions of
-    different classes never match. A crowd region can be matched any number of times, or not at
-    all; `crowd` is the path of a flag or, as `crowd[]`, of a separate list of crowd regions. The
-    default area is that of the box. Polygons are replaced by their bounding rectangle.
+    different classes never match. A crowd region can be matched any number of times, or not at all;
+    `crowd` is the path of a flag or, as `crowd[]`, of a separate list of crowd regions. The default
+    area is the area of the box. Polygons are replaced by their bounding rectangle.
 
     >>> score = DetectionAp().evaluate(
     ...     {"regions": [{"bbox": [0, 0, 9, 9], "class": "car"}]},
@@ -162,7 +162,7 @@ class DetectionAp:
         return self.start().add(expected, candidate, unreadable=unreadable)
 
     def truths(self, document: JsonValue) -> tuple[_Boxes, list[TruthRegion]]:
-        """Return the regions of a ground truth; those of a separate list of crowds are last."""
+        """Return the regions of a ground truth; regions of a separate list of crowds are last."""
         boxes = _read_boxes(document, self.boxes, self.format)
         crowd = self.crowd or ""
         separate = crowd.endswith(_ITEMS)
@@ -181,7 +181,7 @@ class DetectionAp:
         return boxes, regions + _truth_regions(document, crowd_boxes, label, area, crowds)
 
     def detections(self, document: JsonValue | Missing) -> tuple[_Boxes, list[DetectedRegion]]:
-        """Return the detections of a candidate; those without a valid score are ranked last."""
+        """Return the detections of a candidate; an invalid score is ranked last."""
         boxes = _read_boxes(document, self.boxes, self.format)
         count = len(boxes.extents)
         labels = map(_label, _column(document, self.class_, count))

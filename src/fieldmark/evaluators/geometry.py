@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
+from fieldmark.align.exact_methods import Index
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.distance import Distance, is_near
 from fieldmark.compare.iou import Iou
@@ -295,7 +295,7 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
 
     @property
     def _min_similarity(self) -> float | None:
-        """The lowest similarity of aligned values; `None` for that of the comparator."""
+        """The lowest similarity of aligned values; `None` for the threshold of the comparator."""
         return None
 
     @abstractmethod

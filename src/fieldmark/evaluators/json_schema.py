@@ -63,7 +63,7 @@ _Name: TypeAlias = str | int
 class _Part(NamedTuple):
     """A schema in a schema, with the schemas that apply to the same value and to its children.
 
-    Schemas are identified by their numbers. `by_child` contains those for one child each.
+    Schemas are identified by their numbers. `by_child` contains the schemas for one child each.
     """
 
     work: int
@@ -187,7 +187,7 @@ def _children(value: JsonValue) -> list[JsonValue]:
 
 
 class SchemaReferences:
-    """Resolves references inside a schema; those to other documents are never followed."""
+    """Resolves references inside a schema; references to other documents are never followed."""
 
     __slots__ = ("_anchors", "_base", "_has_inner_bases", "_schema")
 

@@ -8,12 +8,10 @@ from enum import StrEnum
 from math import fsum
 from typing import ClassVar, Final, cast
 
+from fieldmark.align.alignment_options import THRESHOLD_MATCH_FIELDS, FieldPaths
+from fieldmark.align.exact_methods import Index, Key, SetAlign
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
-from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.options import THRESHOLD_MATCH_FIELDS, FieldPaths
-from fieldmark.align.sets import SetAlign
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import MAX_EXAMPLES, MAX_ROWS, Score, defined
 from fieldmark.evaluators.field_evaluator import (
@@ -50,7 +48,7 @@ class ItemMethod(StrEnum):
 
 
 class ItemAggregation(StrEnum):
-    """What the score of a list is."""
+    """The kind of score of a list."""
 
     MEAN_F1 = "mean_f1"
     """The mean F1 of the fields of its items."""
@@ -124,7 +122,7 @@ class LineItems(FieldEvaluator):
         return self._list(expected), MISSING if candidate is MISSING else self._list(candidate)
 
     def _list(self, document: JsonValue) -> JsonObject:
-        """Return a document with only the list, or what is in its place."""
+        """Return a document with only the value at the path of the list."""
         found = resolve(document, self.path)
         return {} if found is MISSING else {_LIST: found}
 

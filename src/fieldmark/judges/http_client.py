@@ -155,7 +155,7 @@ def resolve_addresses(endpoint: Endpoint) -> tuple[str, ...]:
 
 
 def _check_address(host: str, scheme: str, option: str, *, private_http: bool) -> None:
-    """Reject forbidden addresses, and those in a short, octal or hexadecimal form."""
+    """Reject forbidden addresses, and addresses in a short, octal or hexadecimal form."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -220,7 +220,7 @@ class HttpError(Exception):
     """A request failed.
 
     `transient` means that a retry may succeed, `sent` that the request may have reached the server.
-    `status` is that of an unsuccessful response.
+    `status` is the HTTP status of an unsuccessful response.
     """
 
     def __init__(

@@ -220,7 +220,7 @@ class LlmJudge(GradingConnection):
         return self.with_input or not self.ground_truth or used
 
     def _judge(self, client: LlmClient, case: Case) -> Score:
-        """Score the case or each of the fields; if one cannot be judged, the case is an error."""
+        """Score the case or each field; if a field cannot be judged, the case is an error."""
         if case.input is not CaseInput.OK:
             unparsed = case.input is CaseInput.PARSE_ERROR
             reason = unreadable_reason(case.candidate, unreadable=unparsed)
@@ -276,7 +276,7 @@ class LlmJudge(GradingConnection):
         return self._score_case(case, scores, skipped, calls)
 
     def _load_images(self, context: CaseContext) -> list[Image]:
-        """Return the images at the paths of the option, each of them a string or a list of them."""
+        """Return the images at the paths of the option, which have strings or lists of strings."""
         if not self.images:
             return []
         given = None if context.input is MISSING else context.input

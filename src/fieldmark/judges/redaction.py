@@ -91,7 +91,7 @@ _LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 class Redactor:
     """Replaces secret values with their names, also in other letter case or encoded.
 
-    Recognized are backslash escapes as in JSON, percent-encoding and HTML entities, each of any
+    Recognized are backslash escapes as in JSON, percent-encoding and HTML entities, for any
     characters and in several layers, and hexadecimal, Base32 and Base64.
     """
 
@@ -182,7 +182,7 @@ class _Occurrence(NamedTuple):
 
 
 class _Escape(NamedTuple):
-    """A part of a text, and what it stands for."""
+    """A part of a text, and its decoded form."""
 
     start: int
     end: int
@@ -242,7 +242,7 @@ def _escapes(text: str) -> Iterator[_Escape]:
 
 
 def _decoded(text: str, escapes: Iterable[_Escape]) -> str:
-    """Return the text with its escapes replaced by what they stand for."""
+    """Return the text with its escapes decoded."""
     parts, at = list[str](), 0
     for start, end, plain in escapes:
         parts += [text[at:start], plain]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias, 
 from pydantic import BaseModel, ConfigDict, Field
 
 from fieldmark.analyses.diff import diff
-from fieldmark.analyses.improve import improve
+from fieldmark.analyses.improve import find_slices, improve
 from fieldmark.analyses.infer import propose_rules
 from fieldmark.analyses.remote_options import given_options, with_options
 from fieldmark.analyses.score import score
@@ -110,6 +110,10 @@ class ShowArguments(ToolArguments):
     case: Annotated[
         str | None, Field(description="The id of a case to show; without it, cases are listed.")
     ] = None
+    path: Annotated[
+        str | None,
+        Field(description="A field of the case to explain, such as items[2].price."),
+    ] = None
     verdict: Annotated[
         str | None,
         Field(description=f"List cases with this verdict: {', '.join(Verdict)} or error."),
@@ -123,14 +127,6 @@ class ShowArguments(ToolArguments):
         bool, Field(description="Show only the fields of a case that have mistakes.")
     ] = False
     top: _Top = 25
-
-
-class ExplainArguments(ToolArguments):
-    """The arguments of `explain`."""
-
-    run: _Run
-    case: Annotated[str, Field(description="The id of a case.")]
-    path: Annotated[str, Field(description="The path of a field, such as items[2].price.")]
 
 
 class DiffArguments(ToolArguments):
@@ -304,15 +300,17 @@ class Toolbox:
         }
 
     def show(self, given: ShowArguments) -> JsonObject:
-        """List the worst cases of a saved run, or show one case.
+        """List the worst cases of a saved run, show one case, or explain one field of a case.
 
         A case has the outcome of every field with the expected and the predicted value, and the
-        results of evaluators.
+        results of evaluators. A field has its aligned list items, the comparator with its options
+        and threshold, where its rule comes from, the similarity, and what the outcome costs.
         """
         run = self._run("run", given.run)
         if given.case is None:
-            if given.only_mistakes:
-                raise ConfigError.of("only_mistakes requires case")
+            for name in ("path", "only_mistakes"):
+                if getattr(given, name):
+                    raise ConfigError.of(f"{name} requires case")
             _check_word("verdict", given.verdict, _VERDICTS)
             _check_word("mistake", given.mistake, ErrorCounts._fields)
             wanted = CaseFilter(verdict=given.verdict, mistake=given.mistake, tag=given.tag)
@@ -320,15 +318,11 @@ class Toolbox:
         for name in ("verdict", "mistake", "tag"):
             if getattr(given, name) is not None:
                 raise ConfigError.of(f"{name} cannot be used with case")
-        return case_document(show_case(run, given.case), only_mistakes=given.only_mistakes)
-
-    def explain(self, given: ExplainArguments) -> JsonObject:
-        """Explain why a field of a case of a saved run has its outcome.
-
-        Returns the aligned list items, the comparator with its options and threshold, where its
-        rule comes from, the similarity, and what the outcome costs.
-        """
-        return explain(self._run("run", given.run), given.case, given.path).to_dict()
+        if given.path is None:
+            return case_document(show_case(run, given.case), only_mistakes=given.only_mistakes)
+        if given.only_mistakes:
+            raise ConfigError.of("only_mistakes cannot be used with path")
+        return explain(run, given.case, given.path).to_dict()
 
     def diff(self, given: DiffArguments) -> JsonObject:
         """Compare two saved runs on the same ground truth, case by case.
@@ -351,9 +345,10 @@ class Toolbox:
 
         Attributes are ranked by how much the mean score would increase if they were correct.
         Similar mistakes are grouped, with examples and a recommendation for the prompt, the schema
-        or post-processing.
+        or post-processing. Weak slices are groups of cases with a significantly lower F1.
         """
-        return improve(self._run("run", given.run)).to_dict()
+        run = self._run("run", given.run)
+        return {**improve(run).to_dict(), "weak_slices": find_slices(run).to_dict()}
 
     def infer(self, given: InferArguments) -> JsonObject:
         """Propose rules for ground truth or a JSON Schema, with a reason for every rule.
@@ -467,7 +462,6 @@ class Tool(NamedTuple):
 TOOLS: Final = {
     "score": Tool(ScoreArguments, Toolbox.score),
     "show": Tool(ShowArguments, Toolbox.show),
-    "explain": Tool(ExplainArguments, Toolbox.explain),
     "diff": Tool(DiffArguments, Toolbox.diff),
     "improve": Tool(ImproveArguments, Toolbox.improve),
     "infer": Tool(InferArguments, Toolbox.infer),

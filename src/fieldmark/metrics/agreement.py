@@ -45,7 +45,7 @@ class JudgeAgreement(NamedTuple):
     @property
     @computed_field(key="agreement")
     def share(self) -> float | None:
-        """The share of pairs on which judge and people agree."""
+        """The share of pairs with the same verdict of judge and people."""
         return (self.both + self.neither) / self.pairs if self.pairs else None
 
     @property
@@ -76,7 +76,7 @@ class JudgeAgreement(NamedTuple):
         """The 95% confidence interval of kappa, by its asymptotic standard error.
 
         If judge and people agree on all pairs or on none, the standard error is 0; then the
-        interval follows from that of the agreement.
+        interval follows from the interval of the agreement.
 
         >>> [round(bound, 3) for bound in JudgeAgreement(0.8, 20, 5, 10, 15).kappa_interval]
         [0.151, 0.649]
@@ -288,7 +288,7 @@ def _random_key(seed: int, place: int) -> bytes:
 def auc(judged: Sequence[JudgedPair]) -> float | None:
     """Return the area under the ROC curve; undefined without matches, or without others.
 
-    It is the share of pairs of a match and another label in which the match is more similar; ties
+    Among all pairs of a match and another label, it is the share whose match is more similar; ties
     count half.
 
     >>> auc([JudgedPair(0.9, True), JudgedPair(0.9, False), JudgedPair(0.1, False)])

@@ -135,8 +135,8 @@ def variations(
     """Return the variation of metrics; `values` has one row of resamples per metric.
 
     An estimate of 0 or 1 does not vary between resamples, so it gets a Wilson interval. Another
-    estimate that does not vary has none. The standard deviation is that of the defined resamples;
-    an undefined estimate and a single case have none.
+    estimate that does not vary has none. The standard deviation is computed from the defined
+    resamples; an undefined estimate and a single case have none.
     """
     found: dict[str, Variation] = {}
     offsets = interval_offsets(values, cases)
@@ -257,8 +257,8 @@ class ResampledMetrics:
     ) -> dict[str, Floats]:
         """Return the metrics of each resample, after all attributes were added.
 
-        The quality metrics are those of all keys, or `by_case` the means of those of an evaluator.
-        The accuracy of no compared value and a safety that was not judged are undefined.
+        The quality metrics are computed from all keys, or `by_case` as means of the metrics of an
+        evaluator. The accuracy of no compared value and a safety that was not judged are undefined.
         """
         own: Mapping[str, Floats] = dict(zip(CaseSums._fields, sums.T, strict=True))
         headline = (
@@ -352,7 +352,7 @@ class CaseMatrix:
             yield _AttributeColumns(paths, tp, fp, fn)
 
     def cases_by_path(self, columns: Sequence[int]) -> list[int]:
-        """Return the number of cases in which each attribute counts, in the order of the paths.
+        """Return for each attribute the number of cases where it counts, in the order of the paths.
 
         `columns` are the counts that matter: true positives (0), false positives (2) and false
         negatives (3).

@@ -106,7 +106,7 @@ class CaseRow:
             cells[cell] = cells.get(cell, 0) + number
 
     def settle(self) -> None:
-        """Add up what is held."""
+        """Add up the held results."""
         self._size = 0
         if self._held:
             self._count(count_cells([*chain.from_iterable(self._held)]))
@@ -183,9 +183,9 @@ class Threshold:
 class CaseSample:
     """A random sample of the cases of a run, or all cases up to the limit.
 
-    The hash of each id is its draw. If there are too many cases, those in the upper half of the
-    draws are dropped, so the sample depends neither on the order of the cases nor on how they are
-    partitioned. Parts of a run may share a `threshold`, so that later parts store less.
+    The hash of each id is its draw. If there are too many cases, the upper half by draw is dropped,
+    so the sample depends neither on the order of the cases nor on how they are partitioned. Parts
+    of a run may share a `threshold`, so that later parts store less.
     """
 
     __slots__ = ("_kept", "_threshold", "cases", "table")

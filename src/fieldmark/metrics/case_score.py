@@ -94,7 +94,7 @@ def _attribute_f1(effect: int) -> float | None:
 
 
 class _CellScore(NamedTuple):
-    """What a cell adds to a weighted average; a field that is not scored has weight 0.
+    """The summand of a cell in a weighted average; a field that is not scored has weight 0.
 
     `neutral` means that an optional field is missing and that this does not count.
     """
@@ -326,7 +326,7 @@ class CaseCounter:
 
 
 def count_cells(cells: list[int]) -> Mapping[int, int]:
-    """Return how often each cell occurs, in the order in which they first occur."""
+    """Return how often each cell occurs, in the order of their first occurrence."""
     return kernel.count(cells) if COMPILED else Counter(cells)
 
 

@@ -118,7 +118,7 @@ class MistakeClusters:
         return found
 
     def largest(self) -> list[MistakeCluster]:
-        """Return all clusters, largest first; those without a pattern come last."""
+        """Return all clusters, largest first; clusters without a pattern come last."""
         return sorted(
             self._found.values(),
             key=lambda each: (each.pattern.name == _NO_PATTERN, -each.number, each.pattern.name),
@@ -158,7 +158,7 @@ def _pattern(
 
 
 def _shifted(read: CaseMistakes) -> set[str]:
-    """Return the fields of lists whose values are those of the next or the previous row.
+    """Return the fields of lists whose values belong to the next or the previous row.
 
     A single such field may be a coincidence, so at least two are required, and half of the mistakes
     in the list.

@@ -17,8 +17,8 @@ from fieldmark.metrics.rates import Interval, ratio, wilson
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.model.outcomes import AttributeTable, Outcomes
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.records import ARRAY, INLINE, OMIT_DEFAULT, Inline, Key
+from fieldmark.values.value_confidences import ConfidenceOptions
 
 _ALPHA: Final = 0.05
 """The probability that a threshold does not reach its precision."""
@@ -83,7 +83,7 @@ class ConfidenceTally:
         table: AttributeTable,
         confidences: Mapping[int, float | None] | None,
     ) -> None:
-        """Add a case; `confidences` are those of its values by position."""
+        """Add a case; `confidences` are the confidences of its values by position."""
         lowest: float | None = 1.0 if confidences else None
         for position, confidence in (confidences or {}).items():
             cell = outcomes.cells[position]
@@ -107,7 +107,7 @@ class ConfidenceTally:
         self.documents.update(other.documents)
 
     def state(self) -> list[JsonValue]:
-        """Return the counts as JSON, those of documents first."""
+        """Return the counts as JSON, beginning with the counts of documents."""
         parts = [("", self.documents), *self.attributes.items()]
         return [
             [path, [[*key, number] for key, number in counts.items()]] for path, counts in parts
@@ -201,7 +201,7 @@ class ReliabilityBin(NamedTuple):
 
 
 class AcceptedDocuments(NamedTuple):
-    """The documents of which every value is accepted, and how many of them are `perfect`."""
+    """The documents without a value that needs review, and how many of them are `perfect`."""
 
     documents: int | None = None
     document_share: float | None = None
@@ -210,11 +210,11 @@ class AcceptedDocuments(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StraightThrough:
-    """What a threshold accepts without review, if one reaches a precision.
+    """The values that a threshold accepts without review, if a threshold reaches the precision.
 
     Without a threshold, `note` says why. `lower_bound` is the lower limit of the precision at a
     confidence of 95%, corrected for the search over thresholds. `coverage` is the share of all
-    values, also of those without a confidence. One attribute accepts no documents.
+    values; values without a confidence are included. One attribute accepts no documents.
     """
 
     threshold: float | None = None
@@ -386,7 +386,7 @@ def _reliability_bins(levels: Sequence[_Level]) -> tuple[ReliabilityBin, ...]:
 def _grid(levels: Sequence[_Level], points: int = _CURVE_POINTS) -> Iterator[_Accepted]:
     """Yield up to 100 thresholds, one per percent of the values, from high to low.
 
-    They depend only on the confidences, and not on which values are correct.
+    They depend only on the confidences, and not on the correctness of values.
     """
     total = sum(level.number for level in levels)
     number = correct = 0

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final
 
+from fieldmark.align.exact_methods import Index, Whole
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
-from fieldmark.align.whole import Whole
 from fieldmark.compare.exact import Exact, NormalizedText
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.metrics.identity import canonical_sha256, describe, described
@@ -104,7 +103,7 @@ class IgnoreScope(StrEnum):
 
 
 class OnError(StrEnum):
-    """The score of a case in which a comparison failed."""
+    """The score of a case with a failed comparison."""
 
     UNDEFINED = "undefined"
     ZERO = "zero"
@@ -125,7 +124,7 @@ class RqsWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonOptions:
-    """Defaults for what the rules leave open; strategies by name."""
+    """Defaults for settings that the rules leave open; strategies by name."""
 
     scope: Scope = Scope.UNION
     depth: Depth = Depth.LEAF
@@ -264,7 +263,7 @@ class Convention:
     def comparison_sha256(self, rules: Rules, others: Mapping[str, Rules] | None = None) -> str:
         """Return the hash of everything that determines the outcomes.
 
-        `others` are further rules of the same run by name, such as those of single cases.
+        `others` are further rules of the same run by name, such as the rules of single cases.
         """
         own = self._described_rules(rules)
         if not others:

@@ -106,8 +106,8 @@ class CaseChange(NamedTuple):
     """A case with changed outcomes of fields, or with another score.
 
     A case improves if its score rises, or if it has fewer mistakes at the same score. The fields
-    that changed in the same direction come first. `attributes` says how many mistakes fewer the
-    case has in each attribute in which their number changed; the number is negative for more.
+    that changed in the same direction come first. `attributes` says by how much the number of
+    mistakes fell in each attribute; it is negative if the number rose.
     """
 
     case_id: str
@@ -145,7 +145,7 @@ _field_change = lru_cache(maxsize=4_096)(FieldChange)
 class _Change(NamedTuple):
     """What changed between the two sides of a case, besides the scores of evaluators.
 
-    `fewer` says how many mistakes fewer there are in each attribute in which their number changed.
+    `fewer` says by how much the number of mistakes fell in each attribute.
     """
 
     before: CaseStats
@@ -160,7 +160,7 @@ class _Change(NamedTuple):
 class _CellChange(NamedTuple):
     """Two different outcomes of a field.
 
-    `field` is `None` if they differ only in which side is empty. `fixed` is 1 if a mistake was
+    `field` is `None` if the only difference is the empty side. `fixed` is 1 if a mistake was
     fixed, -1 if the field became a mistake, and otherwise 0.
     """
 
@@ -253,7 +253,7 @@ class PairedCases:
             )
 
     def _sums(self, side: CaseInRun, sums: Sequence[int]) -> Sequence[int]:
-        """Return the sums of a case, with those of the evaluators."""
+        """Return the sums of a case, with the scores of its evaluators."""
         scores = (side.evaluators.get(name) for name in self.evaluators)
         judged = ((0, 0) if each is None else (steps(each), 1) for each in scores)
         return [*sums, *chain.from_iterable(judged)]
@@ -284,7 +284,7 @@ class PairedCases:
     def changed(self, direction: Direction, attribute: str | None = None) -> list[CaseChange]:
         """Return the cases that changed in a direction, largest change of the score first.
 
-        The unchanged cases are those of which only single fields changed, for better and worse.
+        A case also counts as unchanged if single fields changed for better and worse alike.
         With an `attribute`, these are the cases with more or fewer mistakes in it.
         """
         found = self.changes[direction]
@@ -384,7 +384,7 @@ def _differing_cells(
 def _field_changes(
     before: CaseInRun, after: CaseInRun, differing: Sequence[_CellChange], cells: _CellChanges
 ) -> list[FieldChange]:
-    """Return the fields whose outcomes changed; others differ only in which side is empty."""
+    """Return the fields whose outcomes changed; a change of the empty side alone is none."""
     changed = [each.field for each in differing if each.field is not None]
     if not (before.block.items and changed):
         return changed  # without list items, attributes are paths

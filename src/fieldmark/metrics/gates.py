@@ -178,7 +178,7 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     if value is not None and not vacuous:
         minimum = gate.kind is GateKind.MIN
         passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
-    # What is noted beside an undefined metric says why it is.
+    # The note beside an undefined metric says why it is undefined.
     note = (noted or "undefined") if value is None else vacuous
     return GateResult(**asdict(gate), value=value, passed=passed, note=note)
 
@@ -316,7 +316,7 @@ def less_is_better(name: str) -> bool:
 def drop_gates(
     before: JsonObject, after: JsonObject, limits: Mapping[str, float]
 ) -> tuple[GateResult, ...]:
-    """Check how much worse metrics are than those of a baseline.
+    """Check how much worse metrics are than the metrics of a baseline.
 
     A metric that is undefined in the baseline passes; a metric that is undefined now fails.
     """

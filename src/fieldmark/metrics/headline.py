@@ -1,4 +1,4 @@
-"""The metrics of a run in the order in which they are shown: the primary one comes first."""
+"""The metrics of a run in their order on the screen: the primary metric comes first."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SHORT_TITLES: Final[Mapping[str, str]] = {
 
 
 def metrics_in_order(primary: str) -> tuple[str, ...]:
-    """Return the names of all metrics: the primary one, the mean score, then the others.
+    """Return the names of all metrics: the primary metric, the mean score, then all other metrics.
 
     The quality metrics are the last ones, unless their score is the primary one.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import is_dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import Final
 
-from fieldmark.compare.calibrated import CalibratedThreshold
 from fieldmark.compare.provider_lookup import option_names
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.rule import CalibratedThreshold
 from fieldmark.values.equality import canonical_text
 
 _PATH_OPTIONS: Final = frozenset({"cwd", "script", "location"})
@@ -44,7 +45,7 @@ def describe(value: object) -> JsonValue:
         return {"threshold": float(value), "calibration": value.calibration}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if option_names(value) is not None:
+    if is_dataclass(type(value)):
         return described(value)
     if isinstance(value, Mapping):
         return {str(key): describe(item) for key, item in value.items()}

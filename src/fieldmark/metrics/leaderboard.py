@@ -55,8 +55,8 @@ _TOLD: Final = frozenset({DiffVerdict.BETTER, DiffVerdict.WORSE})
 class SharedCases:
     """The cases that all runs have; memory is bounded, as for the comparison of two runs.
 
-    `scores` are the names of further scores of a case besides its own: those of evaluators.
-    `better` counts for two runs the cases in which either is better.
+    `scores` are the names of further scores of a case: the scores of its evaluators. `better`
+    counts for each of two runs the cases where it is better.
     """
 
     runs: int
@@ -92,7 +92,7 @@ class SharedCases:
 class RankedMetric(NamedTuple):
     """A metric of several runs: the interval of each, and the difference of each pair.
 
-    The difference is that of the first run from the second, with Holm-adjusted p-values.
+    The second run is subtracted from the first; p-values are Holm-adjusted.
     """
 
     intervals: tuple[Interval | None, ...]
@@ -323,7 +323,7 @@ def _f1(attribute: AttributeSummary | None) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunUsage:
-    """What the predictions of a run cost, and how long they took.
+    """The cost of the predictions of a run, and their duration.
 
     `cost` is undefined unless the cost of every case is known. `cost_per_correct` is the cost of
     all cases for each case without a mistake. `seconds` is the mean response time, and
@@ -338,7 +338,7 @@ class RunUsage:
 
 
 def run_usage(usages: Iterable[JsonObject | None], *, cases: int, correct: int) -> RunUsage | None:
-    """Return what the predictions of a run cost; `None` if no case has its usage.
+    """Return the cost of the predictions of a run; `None` if no case has its usage.
 
     >>> usage = run_usage([{"cost": 0.5, "seconds": 2.0}] * 4, cases=4, correct=1)
     >>> usage.cost, usage.cost_per_case, usage.cost_per_correct, usage.seconds

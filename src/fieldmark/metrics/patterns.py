@@ -440,7 +440,7 @@ _NEEDED: Final = {
         ("currency_symbol", "unit", "sign", "thousands_separator", "scale"), "has_amount"
     ),
 }
-"""What an expected value must have for a pattern to match; otherwise, it is not tried."""
+"""A property of the expected value, without which a pattern is not tried."""
 _ROWS: Final = [(_NEEDED.get(name), matches, name) for matches, name, _, _ in _TABLE]
 _WORDY_ROWS: Final = [row for row in _ROWS if row[0] is None]
 """The rows for a text without digits, which is neither a date nor a number."""
@@ -466,7 +466,7 @@ def pattern_of(expected: JsonValue, candidate: JsonValue) -> str:
 
 
 def scale_factor(expected: JsonValue, candidate: JsonValue) -> Decimal | None:
-    """Return the power of ten by which a number is wrong, or `None`.
+    """Return the power of ten of the factor between two numbers, or `None`.
 
     >>> scale_factor("12.50", 1250), scale_factor(1250, "12.5"), scale_factor(12, 13)
     (Decimal('1E+2'), Decimal('0.01'), None)

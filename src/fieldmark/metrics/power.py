@@ -14,7 +14,7 @@ _NORMAL: Final = NormalDist()
 
 
 class GateSize(NamedTuple):
-    """The number of cases that a gate needs, its limit, and what the run itself can detect.
+    """The number of cases that a gate needs, its limit, and the drop that the run can detect.
 
     A run with `cases` cases and an unchanged metric is below the `limit` with a probability of at
     most alpha; with a metric that is worse by the drop, it is below with the required power.
@@ -38,10 +38,10 @@ def gate_size(
 ) -> GateSize:
     """Return how large a data set must be for a one-sided test of a metric against a limit.
 
-    `deviation` is the standard deviation of the metric over resamples of `cases` cases, so that of
-    one case is larger by the square root of their number. A share that moves away from 0 or 1
-    varies more, as that of a binomial distribution does. If the metric does not vary, it is assumed
-    to vary as much as that of a binomial distribution after the drop.
+    `deviation` is the standard deviation of the metric over resamples of `cases` cases; for one
+    case, it is larger by the square root of their number. A share that moves away from 0 or 1
+    varies more, as in a binomial distribution. If the metric does not vary, its variation after the
+    drop is assumed to be binomial.
 
     >>> size = gate_size(0.9, 0.015, 400, drop=0.02)
     >>> size.cases, round(size.limit, 3), round(size.detectable, 3)

@@ -103,7 +103,7 @@ class QualityMetrics(NamedTuple):
 class RqsPart(NamedTuple):
     """One summand of the response quality score: weight times value.
 
-    The weight of hallucination is negative, or its value is that of `1 - hallucination`.
+    The weight of hallucination is negative, or its value is `1 - hallucination`.
     """
 
     name: str
@@ -112,7 +112,7 @@ class RqsPart(NamedTuple):
 
     @property
     def product(self) -> float:
-        """What the metric adds to the score."""
+        """The contribution of the metric to the score."""
         return self.weight * self.value
 
 

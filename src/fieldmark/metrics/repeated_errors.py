@@ -44,7 +44,7 @@ _CELLS_BATCH: Final = 1 << 16
 
 
 class RepeatedKind(StrEnum):
-    """What the values have in common."""
+    """The property that the values have in common."""
 
     SCALE = "scale"
     DATE_SWAPPED = "date_swapped"
@@ -56,8 +56,9 @@ class RepeatedKind(StrEnum):
 class RepeatedError:
     """One error that several values have in common.
 
-    `values` is the number of these values, `wrong` that of all wrong values of the attributes, and
-    `compared` that of all their values on both sides. `factor` is that of a lost decimal point.
+    `values` is the number of these values, `wrong` the number of all wrong values of the
+    attributes, and `compared` the number of all their values on both sides. `factor` is the power
+    of ten of a lost decimal point.
     """
 
     kind: RepeatedKind
@@ -136,12 +137,12 @@ class RepeatedErrors:
         _find(read, self._found)
 
     def errors(self) -> tuple[RepeatedError, ...]:
-        """Return the errors, those of most values first."""
+        """Return the errors, with the most frequent error first."""
         self._count()
         return _sorted(self._found.errors(_IN_RUN))
 
     def not_in(self, other: RepeatedErrors) -> tuple[RepeatedError, ...]:
-        """Return the errors that are not repeated in another run, those of most values first."""
+        """Return the errors that another run does not repeat, most frequent first."""
         theirs = other._found.findings
         found = []
         for error in self.errors():

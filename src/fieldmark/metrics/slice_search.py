@@ -1,4 +1,4 @@
-"""A search for slices of the cases whose metrics are worse than those of all other cases."""
+"""A search for slices whose cases have worse metrics than all other cases."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SearchedCase(NamedTuple):
 
 
 class WeakAttribute(NamedTuple):
-    """The shares of the cases of a slice, and of the others, that have mistakes in an attribute."""
+    """The share of cases with mistakes in an attribute, inside and outside of a slice."""
 
     attribute: str
     wrong: float
@@ -58,8 +58,9 @@ class WeakSlice(NamedTuple):
     """A slice that is significantly worse than the other cases.
 
     `f1` and `others` are the micro F1 of its cases and of all others. `same` are other slices with
-    exactly the same cases. `attributes` are those with the largest drop against the other cases.
-    `overlap` is a slice earlier in the list that has nearly all of its cases, and their number.
+    exactly the same cases. `attributes` are the attributes with the largest drop against the other
+    cases. `overlap` is a slice earlier in the list that has nearly all of its cases, and their
+    number.
     """
 
     conditions: tuple[Condition, ...]
@@ -85,11 +86,11 @@ def find_weak_slices(
 ) -> FoundSlices:
     """Test all slices by one key or two, and return those that are weaker than the other cases.
 
-    The test is Fisher's exact test, one-sided, of the share of cases whose F1 is below that of all
-    cases together. A slice by two keys must also be weaker than the rest of each of its two single
-    slices. P-values are Holm-adjusted for all tested slices, which holds for any dependence between
-    them: if the values are unrelated to the scores, nothing is found with a probability of at least
-    1 - alpha.
+    The test is Fisher's exact test, one-sided, of the share of cases whose F1 is below the F1 of
+    all cases together. A slice by two keys must also be weaker than the other cases in both of its
+    single slices. P-values are Holm-adjusted for all tested slices, which holds for any dependence
+    between them: if the values are unrelated to the scores, nothing is found with a probability of
+    at least 1 - alpha.
     """
     gathered = _GatheredCases()
     for case in cases:
@@ -115,7 +116,7 @@ def find_weak_slices(
         enough &= alone[parent] - size[first, second] >= min_cases
     first, second = first[enough], second[enough]
     both, both_low = size[first, second], low[first, second]
-    # The probabilities of at least as many cases below among those of the slice.
+    # The probabilities that at least as many cases of the slice are below.
     singles = hypergeometric_tails(alone_low, number, below.sum(), alone)
     p = {(place, place): float(each) for place, each in enumerate(singles)}
     if len(both):
@@ -162,7 +163,7 @@ def find_weak_slices(
 
 
 class _AttributeDrops:
-    """The cases with mistakes by attribute, of which those of a slice are counted."""
+    """Finds the attributes with the most additional mistakes in a slice."""
 
     def __init__(self, wrong: Sequence[frozenset[str]]) -> None:
 
@@ -193,7 +194,7 @@ def _drop(each: WeakAttribute) -> float:
 
 
 class _GatheredCases:
-    """What a search needs of the cases: their values by key, each with the cases that have it."""
+    """The cases of a search by the keys and values of their slices."""
 
     def __init__(self) -> None:
         self.counts: list[tuple[int, int, int]] = []

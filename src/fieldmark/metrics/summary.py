@@ -34,7 +34,6 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import FACTS, Outcome
 from fieldmark.model.rule import Depth, Rules
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.records import (
     EXCLUDED,
     INLINE,
@@ -47,6 +46,7 @@ from fieldmark.values.records import (
     to_json,
     within,
 )
+from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.version import RUN_FORMAT
 
 QUALITY_EVALUATOR: Final = "quality_evaluator"
@@ -148,7 +148,7 @@ class QualitySummary(NamedTuple):
 class EvaluatorSummary:
     """The results of one evaluator over all cases, and its metrics over all cases, if any.
 
-    `vacuous` counts the scored cases in which there was nothing to score. `error` says why the
+    `vacuous` counts the scored cases without anything to score. `error` says why the
     evaluator could not score anything, which fails the run.
     """
 
@@ -266,7 +266,7 @@ class Summary:
         )
 
     def slice_groups(self) -> dict[str, dict[str, Summary]]:
-        """Return the slices by key and by value; an empty value is that of cases without one."""
+        """Return the slices by key and by value; cases without a value have an empty value."""
         groups: dict[str, dict[str, Summary]] = {key: {} for key in self.by}
         for name, each in self.slices.items():
             key = max((key for key in groups if name.startswith(f"{key}=")), key=len, default="")
@@ -381,7 +381,7 @@ class Summary:
 
 
 def _without_classes(metrics: JsonObject) -> JsonObject:
-    """Return metrics without those of classes, also in the metrics of inner evaluators."""
+    """Return metrics without the metrics of single classes, also for inner evaluators."""
     return {
         key: _without_classes(value) if isinstance(value, dict) else value
         for key, value in metrics.items()
@@ -400,7 +400,7 @@ def summarize(
 ) -> Summary:
     """Compute every metric of a run from its tally.
 
-    `applied` is what the metrics are labeled with, by default the convention under the rules.
+    `applied` is the label of the metrics, by default the convention under the rules.
     """
     applied = applied or applied_convention(convention, Rules() if rules is None else rules)
     counting = convention.counting
@@ -492,7 +492,7 @@ _NOT_IN_SLICES: Final[JsonObject] = {
     "warnings": [],
     "structural_warnings": [],
 }
-"""What a slice does not have, with the values of a run that has nothing of it."""
+"""Keys of runs that slices do not have, with their empty values."""
 
 
 def summary_to_json(summary: Summary) -> JsonObject:
@@ -595,7 +595,7 @@ def case_sort_key(score: float | None, mistakes: int, position: int) -> tuple[fl
 
 
 class FieldCost(NamedTuple):
-    """What a field counts as, and the metrics that it is part of."""
+    """The counts of a field, and the metrics that it is part of."""
 
     counts: Counts
     metrics: tuple[str, ...]
@@ -646,7 +646,7 @@ def total_usage(providers: Sequence[JsonObject]) -> JsonObject:
 
 
 def total_spent(providers: Sequence[JsonObject]) -> JsonObject:
-    """Return what was paid in total and for each provider, and the original cost of the rest.
+    """Return the cost in total and for each provider, and the original cost of cached responses.
 
     >>> spent = {"requests": 2, "cost": 0.5, "replayed_calls": 1, "replayed_cost": 0.25}
     >>> total_spent([spent, spent])["cost"], total_spent([spent, spent])["replayed_cost"]

@@ -45,7 +45,7 @@ class CaseContext(NamedTuple):
 
 
 UnparsedDocuments: TypeAlias = "tuple[JsonValue | Document, JsonValue | Missing | Document]"
-"""The truth and the candidate, each of which may be unparsed."""
+"""The truth and the candidate; both may be unparsed."""
 
 
 class Case(NamedTuple):

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonValue, kind_of
 from fieldmark.model.outcome import Reason
 
 __all__ = [
+    "DIFFERENT",
     "MATCHED",
+    "WRONG_TYPE",
     "BatchComparator",
     "Comparator",
     "ComparatorGroup",
@@ -18,6 +20,7 @@ __all__ = [
     "Provider",
     "Similarity",
     "TextPair",
+    "mismatch",
 ]
 
 
@@ -69,6 +72,16 @@ class Comparison(NamedTuple):
 
 MATCHED: Final = Comparison(matched=True, score=1.0)
 """The shared result for values that match."""
+
+DIFFERENT: Final = Comparison.differs()
+WRONG_TYPE: Final = Comparison.wrong_type()
+
+
+def mismatch(
+    expected: JsonValue, candidate: JsonValue, otherwise: Comparison = DIFFERENT
+) -> Comparison:
+    """Return a wrong type if the JSON types of two values differ, and `otherwise` if not."""
+    return otherwise if kind_of(expected) is kind_of(candidate) else WRONG_TYPE
 
 
 class Comparator(Protocol):
@@ -125,7 +138,7 @@ class ComparatorGroup(StrEnum):
 
 
 class BatchComparator(Comparator, Protocol):
-    """A comparator that calls a provider: decides simple pairs at once, the others in batches."""
+    """A comparator that calls a provider in batches for the pairs that it cannot decide at once."""
 
     def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:
         """Decide at once if possible, else return the pair of strings to send to the provider."""

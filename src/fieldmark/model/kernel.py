@@ -1,7 +1,7 @@
 """The compiled kernel, which compares documents without creating Python objects.
 
-It is optional: the Python functions are its specification, and it leaves to them what it does not
-decide. Without it, or with `FIELDMARK_PURE=1` in the environment, they do all the work.
+It is optional: the Python functions are its specification, and the kernel leaves undecided cases to
+them. Without it, or with `FIELDMARK_PURE=1` in the environment, they do all the work.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class Outcomes:
     def records(
         self, table: AttributeTable, facts: Container[int] | None = None
     ) -> Iterator[FieldOutcome]:
-        """Yield every outcome with its concrete path, or only those with one of the `facts`."""
+        """Yield every outcome, or only outcomes in `facts`, with its concrete path."""
         marks = iter(self.items)
         upcoming = next(marks, None)
         ours: dict[str, str] = {}

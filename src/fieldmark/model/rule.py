@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
 
 from fieldmark.errors import Location
 from fieldmark.model.alignment import Aligner
@@ -54,3 +55,18 @@ class Rules:
     empty_containers: bool = False
     empty_blanks: bool = True
     strict: bool = False
+
+
+class CalibratedThreshold(float):
+    """A threshold with the hash of the calibration that it comes from.
+
+    The hash is part of the identity of a rule, so that another calibration is another rule.
+    """
+
+    calibration: str
+
+    def __new__(cls, threshold: float, calibration: str = "") -> Self:
+        """Return a threshold with its calibration."""
+        made = super().__new__(cls, threshold)
+        made.calibration = calibration
+        return made

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum, auto
 from typing import Final, NamedTuple, cast
 
-from fieldmark.align.index import Index
+from fieldmark.align.exact_methods import Index
 from fieldmark.align.leaves import RuleAligner
-from fieldmark.compare.any_of import AnyOf
-from fieldmark.compare.ignore import Ignore
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.exact import Ignore
+from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.model.alignment import Aligner, Alignment
 from fieldmark.model.comparison import BatchComparator, Comparator
 from fieldmark.model.json import JsonValue, Missing

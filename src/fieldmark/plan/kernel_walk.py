@@ -1,4 +1,4 @@
-"""The kernel's view of a plan: what it may decide about each attribute by itself.
+"""The kernel's view of a plan: the decisions that it may make about each attribute.
 
 The kernel walks two documents as `Walk` does, and calls `Walk` for everything else.
 """
@@ -12,15 +12,14 @@ from typing import Final, TypeAlias, cast
 
 import orjson
 
+from fieldmark.align.alignment_options import TooMuchWork
 from fieldmark.align.greedy import GREEDY, Greedy
 from fieldmark.align.item_similarity import Edge, min_weight_of, text_similarity
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.options import TooMuchWork
 from fieldmark.align.similarity_alignment import select_few, select_pairs
 from fieldmark.compare.exact import Exact
-from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
 from fieldmark.model.case import UnparsedDocuments
-from fieldmark.model.comparison import MATCHED
+from fieldmark.model.comparison import DIFFERENT, MATCHED, WRONG_TYPE
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.kernel import kernel
 from fieldmark.model.outcome import Outcome
@@ -33,7 +32,7 @@ from fieldmark.values.text import folded
 _WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED, _GREEDY, _EXACT = (
     1 << bit for bit in range(9)
 )
-"""What the kernel may do with an attribute, see `_kernel.c`."""
+"""The operations on an attribute that the kernel may do, see `_kernel.c`."""
 _FACTS: Final = bytes(
     [
         *chain.from_iterable(PRESENCE_FACTS),
@@ -93,7 +92,7 @@ class KernelWalk:
 
 
 def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ...]:
-    """Return what the kernel needs to know about a node, in the order of `_kernel.c`."""
+    """Return the properties of a node for the kernel, in the order of `_kernel.c`."""
     compares_items = node.walks and list in node.container_types
     flags = 0
     min_weight = _UNSUPPORTED

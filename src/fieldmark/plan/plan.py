@@ -45,7 +45,7 @@ _INVALID_PATH_FACT: Final = fact(Outcome.OMISSION, Presence.ABSENT, Presence.ABS
 class Plan:
     """Compares documents under one set of rules.
 
-    `table` numbers the attributes in the order in which they are first seen, so a plan belongs to
+    `table` numbers the attributes in the order of their first occurrence, so a plan belongs to
     one run at a time.
     """
 
@@ -190,7 +190,7 @@ class Plan:
     def _look_up(
         self, expected: JsonValue, candidate: JsonValue | Missing, outcomes: Outcomes
     ) -> tuple[JsonValue, JsonValue | Missing]:
-        """Compare the fields that are found by their paths; return what is left to be walked."""
+        """Compare the fields that their paths find; return the values that remain to be walked."""
         found = [
             (lookup, _find(expected, lookup.path), _find(candidate, lookup.path))
             for lookup in self._lookups
@@ -218,7 +218,7 @@ class _Lookup(NamedTuple):
 
 
 def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:
-    """Return a plan for the rules, with its own attribute table or that of another plan."""
+    """Return a plan for the rules, with its own attribute table or the table of another plan."""
     return Plan(rules, table)
 
 

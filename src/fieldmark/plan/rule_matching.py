@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.exact import Ignore
 from fieldmark.model.rule import Rule
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, PathError, Segment, parse_path
 
@@ -65,7 +65,7 @@ class RuleMatch(NamedTuple):
         return self.exact, self.rank
 
     def advance(self, steps: tuple[Segment, ...], dotted_key: str = "") -> Iterable[RuleMatch]:
-        """Yield every way in which the rule matches one more step of the document path."""
+        """Yield every state of the rule after one more step of the document path."""
         if self.used == len(self.segments):
             return
         segment = self.segments[self.used]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias, cast
 
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import Tokens
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import MATCHED, BatchComparator, Comparison, TextPair
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Kind, Missing, kind_of
@@ -226,7 +226,7 @@ class Walk:
     def _compare_containers(
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
     ) -> None:
-        """Compare two values of which at least one is a container.
+        """Compare two values, where at least one is a container.
 
         If only one is, the type of the expected value decides what is recorded.
         """

@@ -453,5 +453,5 @@ class ShownRecord(ABC):
         return RichDocument(self.document())
 
     def terminal(self, *, top: int | None = None, styled: bool = True) -> RenderableType:  # noqa: ARG002 - for others
-        """Return what the command line shows in a terminal, with or without styles."""
+        """Return the text that the command line shows in a terminal, with or without styles."""
         return RichDocument(self.document(top=top))

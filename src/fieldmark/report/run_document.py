@@ -1,4 +1,4 @@
-"""What a run shows: attributes, scores, mistakes, evaluators, slices, coverage and gates."""
+"""The document of a run: attributes, scores, mistakes, evaluators, slices, coverage and gates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from fieldmark.metrics.summary import (
     QUALITY_EVALUATOR,
     Summary,
     sortable,
-    worst_attributes,
 )
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.document import (
@@ -32,9 +31,6 @@ from fieldmark.report.document import (
     note,
     warning,
 )
-from fieldmark.report.html.metrics import tiles
-from fieldmark.report.html.value_encoding import truncate
-from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import (
     DASH,
     TOP_HINT,
@@ -42,8 +38,6 @@ from fieldmark.report.tables import (
     attribute_rows,
     evaluator_errors,
     gate_line,
-    mistake_counts,
-    more_text,
     number,
     outcome_text,
     score_text,
@@ -51,7 +45,6 @@ from fieldmark.report.tables import (
     slice_rows,
     split_warnings,
 )
-from fieldmark.values.escape import for_html, html_table
 from fieldmark.values.text import plural
 
 _BAR: Final = 10
@@ -470,7 +463,7 @@ def _cost(label: str, cost: JsonValue) -> str:
 def targets_table(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> Table:
     """Return the runs of several targets, the best mean score first.
 
-    The cost is what the responses cost originally, so that a cached run is not cheaper.
+    The cost is the original cost of the responses, so that a cached run is not cheaper.
     """
 
     def worst_last(name: str) -> float:
@@ -502,67 +495,3 @@ def targets_table(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> 
         Column("Run", "run", folds=True),
     )
     return Table(name="targets", columns=columns, rows=rows)
-
-
-# --- notebooks ------------------------------------------------------------------------------------
-
-_MAX_PATH: Final = 200
-"""The number of characters of a path that are shown."""
-
-
-def run_html(summary: Summary, *, top: int, hint: str) -> str:
-    """Return the primary metric, cases, gates, warnings and the worst attributes.
-
-    There are no colors, so that it is readable on any background. `hint` says how to see all
-    attributes.
-    """
-    attributes = worst_attributes(summary.attributes)
-    rows = [
-        {
-            "Attribute": truncate(path, _MAX_PATH),
-            **{name.upper(): getattr(metrics, name) for name in ("tp", "tn", "fp", "fn")},
-            "Precision": metrics.precision,
-            "Recall": metrics.recall,
-            "F1": metrics.f1,
-            "Mistakes": mistake_counts(metrics.errors_by_type),
-        }
-        for path, metrics in attributes[:top]
-    ]
-    parts = [*_notebook_lines(summary), *([html_table(rows)] if rows else [])]
-    if len(attributes) > top:
-        parts.append(f"<p>{more_text(len(attributes) - top, 'attribute', hint)}</p>")
-    return "".join(parts)
-
-
-def _notebook_lines(summary: Summary) -> Iterator[str]:
-    structural, others = split_warnings(summary)
-    yield from (f"<p><b>warning:</b> {for_html(text)}</p>" for text in structural)
-    yield f"<p>{_notebook_headline(summary)}</p>"
-    yield from (f"<p><b>error:</b> {for_html(text)}</p>" for text in evaluator_errors(summary))
-    failed = [gate for gate in gates_failed_first(summary) if not gate.passed]
-    yield from (f"<p><b>{for_html(gate_line(gate))}</b></p>" for gate in failed)
-    notes = []
-    if passed := len(summary.gates) - len(failed):
-        notes.append(f"{plural(passed, 'gate')} passed")
-    if others:
-        notes.append(plural(len(others), "warning"))
-    if notes:
-        yield f"<p>{', '.join(notes)}</p>"
-
-
-def _notebook_headline(summary: Summary) -> str:
-    primary, cases = tiles(summary)[0], summary.cases
-    value = number(primary.value)
-    if primary.maximum is not None:
-        value += f" of {number(primary.maximum, 2)}"
-    if primary.interval is not None:
-        value += f" (95% CI {' to '.join(map(number, primary.interval))})"
-    parts = [
-        f"<b>{for_html(f'{primary.label} {value}')}</b>",
-        *([primary.note] if primary.note else []),
-        f"{cases.scored:,} of {plural(cases.total, 'case')} scored",
-        f"{cases.perfect:,} perfect",
-        *([f"<b>{cases.errors:,} with errors</b>"] if cases.errors else []),
-        f"convention {for_html(summary.convention.name)}",
-    ]
-    return ", ".join(parts)

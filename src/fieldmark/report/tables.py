@@ -55,7 +55,7 @@ _INPUT_TEXTS: Final = {
 
 
 class ColumnType(StrEnum):
-    """What a column of a table contains.
+    """The kind of values in a column of a table.
 
     Words and tags are lists of strings, which flat tables join with blanks and commas. JSON is any
     value, which tables with typed columns contain as JSON text.

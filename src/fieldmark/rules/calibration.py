@@ -1,4 +1,4 @@
-"""`threshold: calibrated`: a threshold from the file that `fieldmark calibrate` writes."""
+"""`threshold: calibrated`: a threshold from the file that `fieldmark calibrate measure` writes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fieldmark.compare.calibrated import CalibratedThreshold
 from fieldmark.compare.provider_lookup import with_provider_options
 from fieldmark.errors import ConfigError, Location
 from fieldmark.metrics.identity import canonical_sha256, described, without_paths
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.rule import CalibratedThreshold
 from fieldmark.rules.config_files import load_file, load_named
 from fieldmark.rules.config_values import Context, Located
 
@@ -26,7 +26,7 @@ _IDENTITY: Final = ("judge", "options", "target", "threshold", "labels")
 
 
 class RuleCalibration(NamedTuple):
-    """The option of a strategy that is calibrated, its threshold and what it was measured for."""
+    """A calibrated option of a strategy, its threshold and the measured comparison."""
 
     option: str
     threshold: CalibratedThreshold
@@ -49,7 +49,9 @@ class RuleCalibration(NamedTuple):
             )
         else:
             message = f"{self.file.value} was measured for {was}, not for {now}"
-        context.add(message, self.file.location, "run `fieldmark calibrate` with this rule again")
+        context.add(
+            message, self.file.location, "run `fieldmark calibrate measure` with this rule again"
+        )
 
 
 def judge_identity(strategy: object) -> JsonObject:
@@ -97,7 +99,7 @@ def read_calibration(
 def _checked(located: Located) -> JsonObject:
     """Return the content of a calibration file; an error says why it is none."""
     value = _mapping(located.value)
-    hint = "write the file with `fieldmark calibrate LABELS --out FILE`"
+    hint = "write the file with `fieldmark calibrate measure LABELS --out FILE`"
     if value.get("format") != _FORMAT or not isinstance(value.get("judge"), str):
         raise ConfigError.of("not the result of a calibration", hint=hint)
     threshold = value.get("threshold")

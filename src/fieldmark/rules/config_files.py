@@ -233,7 +233,7 @@ def _is_inside(path: Path, context: Context) -> bool:
 
 
 def load_named(named: Located, key: str, context: Context, load: Callable[[Path], T]) -> T | None:
-    """Load the file with a given name; its problems are added to those of the configuration.
+    """Load the file with a given name; its problems are added to the problems of the configuration.
 
     With `contained`, only files below the directory of the configuration are read. A problem
     without a line gets the location of the name.

@@ -18,8 +18,8 @@ from fieldmark.metrics.gates import Gate
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rules
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.plain_json import plain_json
+from fieldmark.values.value_confidences import ConfidenceOptions
 
 _SHOWN: Final = 1_000
 """How much is shown of both ends of a message that names something long from a file."""
@@ -101,7 +101,7 @@ class Code(StrEnum):
 class Context:
     """State that the readers of a configuration share.
 
-    `thresholds` are those of the file, by comparator, for fields without their own.
+    `thresholds` are the thresholds that the file sets by comparator, for fields without their own.
     With `contained`, only files below the directory of the configuration are read. `code` says
     whether rules may name Python functions.
     """
@@ -125,11 +125,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedRules:
-    """Valid rules, what else their file sets, and warnings about them.
+    """Valid rules, the other settings of their file, and warnings about both.
 
-    `thresholds` are those of the file for `fuzzy` and `semantic`, `safety` is its safety judge, and
-    `confidence` says how the confidences of predictions are read, if they are. `source` is the
-    native form of the rules as JSON, without models, unless they contain functions.
+    `thresholds` are the thresholds that the file sets for `fuzzy` and `semantic`, `safety` is its
+    safety judge, and `confidence` says how the confidences of predictions are read, if they are.
+    `source` is the native form of the rules as JSON, without models, unless they contain functions.
     """
 
     rules: Rules

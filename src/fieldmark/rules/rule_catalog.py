@@ -17,11 +17,11 @@ from fieldmark.model.comparison import ComparatorGroup
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.rules.option_types import option_schemas, summary_of
-from fieldmark.rules.strategies import STRATEGIES, strategy_types
+from fieldmark.rules.strategy_builder import STRATEGIES, strategy_types
 
 _WORDS: Final = "Words of strategy files"
 _MEANINGS: Final = {"FUZZY": "fuzzy"}
-"""What a word stands for if it depends on the provider: here without a model."""
+"""The comparators of words that depend on the provider: here without a model."""
 
 
 @cache
@@ -45,7 +45,7 @@ def comparator_catalog() -> tuple[JsonObject, ...]:
 
 
 def normalization(name: str, options: JsonObject | None) -> str:
-    """Return what a comparator does with values before it compares them; "" if it does not say.
+    """Return the normalization that a comparator declares; "" if it declares none.
 
     >>> normalization("fuzzy", {"ignore": ["accents"]})
     'case, whitespace and Unicode form are ignored; also ignored: accents'
@@ -88,7 +88,7 @@ def _options(strategy: type) -> Iterator[JsonObject]:
 
 
 def _kind(schema: JsonObject) -> tuple[str, list[JsonValue]]:
-    """Return what a form shows for an option, with its choices; a nested value is `json`."""
+    """Return the input of a form for an option, with its choices; a nested value is `json`."""
     arms = _arms(schema)
     types = {str(arm.get("type", "enum" if "enum" in arm else "")) for arm in arms}
     if "object" in types:
@@ -220,4 +220,4 @@ PRESETS: Final = (
         },
     ),
 )
-"""All presets, in the order in which they are offered."""
+"""All presets, in the order of the menu."""

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from fieldmark import registry
-from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact, NormalizedText
 from fieldmark.compare.function import normalized_by
 from fieldmark.compare.provider_lookup import for_field
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.errors import Location, with_hint
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, Convention
 from fieldmark.model.alignment import Aligner
@@ -52,7 +51,7 @@ from fieldmark.rules.scoring import (
     read_convention,
     read_gates,
 )
-from fieldmark.rules.strategies import (
+from fieldmark.rules.strategy_builder import (
     FUNCTION_SCHEMA,
     STRATEGIES,
     STRATEGY_KEYS,
@@ -117,7 +116,7 @@ _DESCRIPTION: Final = ConfigKey(
     "description", str, "What the field means, for language models that compare it.", default=""
 )
 CALIBRATION_KEY: Final[ConfigKey[str | None]] = ConfigKey(
-    CALIBRATION, str, "The file of `fieldmark calibrate --out` for a calibrated threshold."
+    CALIBRATION, str, "The file of `fieldmark calibrate measure --out` for a calibrated threshold."
 )
 FIELD_KEYS: Final = KeyTable(
     ConfigKey(
@@ -459,7 +458,7 @@ THRESHOLDS: Final[Mapping[str, ConfigKey[float | None]]] = {
     )
     for name in ("fuzzy", "semantic")
 }
-"""File-level thresholds, by what they apply to."""
+"""File-level thresholds, by the strategy that they apply to."""
 _GATES: Final[ConfigKey[Any]] = ConfigKey("gates", schema=LIMIT_KEYS.to_schema)
 SAFETY: Final[ConfigKey[object | None]] = ConfigKey(
     "safety",
@@ -497,7 +496,7 @@ _SHARED: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     ),
     SAFETY: lambda given: "type" in given.entries or given.value in registry.names(Plugin.SAFETY),
 }
-"""The keys that mappings of paths may have too, and the values by which they are recognized."""
+"""Keys that mappings of paths may also have, with the values that identify them."""
 SHARED_KEYS: Final = KeyTable(*_SHARED)
 _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _SCOPE: lambda given: given.value in set(Scope),
@@ -520,7 +519,7 @@ _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
         schema={"const": AUTO},
     ): lambda given: given.value == AUTO,
 }
-"""The keys of the native form, and the values by which this form is recognized."""
+"""The keys of the native form, with the values that identify this form."""
 RULES_KEYS: Final = KeyTable(*_NATIVE_FORM)
 
 
@@ -716,7 +715,7 @@ def native_form(value: JsonValue) -> JsonObject:
 
 
 def _rows(fields: Located) -> JsonValue:
-    """Return a list of fields; those of a mapping get their paths."""
+    """Return a list of fields; fields of a mapping get their paths."""
     if not fields.entries:
         return fields.value
     rows: list[JsonValue] = []

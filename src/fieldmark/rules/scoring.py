@@ -41,8 +41,8 @@ from fieldmark.rules.option_types import (
     read_option,
 )
 from fieldmark.values.annotations import NonNegativeInt
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.text import did_you_mean
+from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.values.value_types import any_of, describe, enum_schema
 
 # --- conventions ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.align.greedy import Greedy
-from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.exact import Ignore
 from fieldmark.compare.iou import Iou
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import with_hint

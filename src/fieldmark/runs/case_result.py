@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import Annotated, Final, NamedTuple, cast, overload
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import Tokens
 from fieldmark.evaluators.base import EvaluatorResult, Score, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import (
     HitsAndMisses,
@@ -25,12 +25,12 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import Outcome, Presence, Reason
 from fieldmark.model.outcomes import AttributeTable, Outcomes
-from fieldmark.values.confidence import least_confidence
 from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.json_text import all_finite, without_non_finite
 from fieldmark.values.paths import ROOT, resolve
 from fieldmark.values.presence import is_present
 from fieldmark.values.records import EXCLUDED, OMIT_DEFAULT, computed_field, to_json
+from fieldmark.values.value_confidences import least_confidence
 
 FLAGS: Final = ("coerced", "ambiguous", "approximate")
 """The flags that a comparison may have."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias, cast
 
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import Tokens
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import ItemPlace

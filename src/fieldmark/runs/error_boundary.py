@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from fieldmark.compare.any_of import AnyOf
-from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.exact import Ignore
+from fieldmark.compare.wrappers import AnyOf
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import SAFETY, EvaluatorResult, Score, Status
 from fieldmark.metrics.conventions import OnError

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, cast, overload
+from typing import Any, Final, Literal, NamedTuple, cast
 
-from fieldmark.data.input_files import is_url, redacted_url
-from fieldmark.data.inputs import InputLike, Inputs, ParsedFile
-from fieldmark.errors import DataError, Location, OptionError, Problem
+from fieldmark.data.inputs import Inputs
+from fieldmark.errors import Location, OptionError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.metrics.gates import Gate
@@ -26,7 +25,7 @@ from fieldmark.rules.config_files import (
     named_path,
 )
 from fieldmark.rules.config_values import Code, Context, LoadedRules, Located
-from fieldmark.rules.evaluators import read_evaluators
+from fieldmark.rules.evaluator_settings import read_evaluators
 from fieldmark.rules.option_types import (
     ConfigKey,
     KeyTable,
@@ -45,11 +44,11 @@ from fieldmark.rules.rules_file import (
     with_thresholds,
 )
 from fieldmark.rules.scoring import CONFIDENCE, read_gates
-from fieldmark.rules.strategies import read_comparator
-from fieldmark.rules.targets import InlineCase, Target, case_id, read_target, read_targets
+from fieldmark.rules.strategy_builder import read_comparator
+from fieldmark.rules.target_settings import InlineCase, Target, case_id, read_target, read_targets
 from fieldmark.runs.run_options import EvalOptions
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.declared_options import DeclaredOption, declared_options
+from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.values.value_types import any_of, describe
 
 # --- content --------------------------------------------------------------------------------------
@@ -467,24 +466,3 @@ def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None
     for case in cases.items:
         if isinstance(case.value, dict) and not {"expected", "expected_file"} & case.entries.keys():
             context.add("case: 'expected' is required", case.location)
-
-
-_SUFFIXES: Final = frozenset((".yaml", ".yml"))
-
-
-@overload
-def with_yaml(given: InputLike) -> InputLike: ...
-
-
-@overload
-def with_yaml(given: InputLike | None) -> InputLike | None: ...
-
-
-def with_yaml(given: InputLike | None) -> InputLike | None:
-    """Return an input, or its content if it is a YAML file."""
-    if not isinstance(given, str | Path) or Path(given).suffix.lower() not in _SUFFIXES:
-        return given
-    if is_url(given):
-        raise DataError("YAML files must be local", Location(redacted_url(str(given))))
-
-    return ParsedFile(str(given), load_file(given).value)

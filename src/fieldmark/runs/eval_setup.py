@@ -13,17 +13,18 @@ from typing import Final, cast
 
 from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
 from fieldmark.data.inputs import Inputs
-from fieldmark.data.layout import CANDIDATE_KEYS
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
+from fieldmark.data.row_layout import CANDIDATE_KEYS
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.judges.safety import SafetyJudge
 from fieldmark.metrics.identity import described, without_paths
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.rules.targets import InlineCase, Target
-from fieldmark.runs.eval_file import EvalSpec, with_yaml
+from fieldmark.rules.target_settings import InlineCase, Target
+from fieldmark.runs.eval_file import EvalSpec
 from fieldmark.runs.evaluator_runner import unready_judges
+from fieldmark.runs.run_options import with_yaml
 from fieldmark.runs.targets.target import TargetSource, file_digest
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.text import did_you_mean

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, NamedTuple, TypeVar
 
+from fieldmark.align.exact_methods import Index
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
 from fieldmark.data.inputs import Coverage
 from fieldmark.data.pairing import ReadStatistics, ToleratedFaults
 from fieldmark.data.partitions import LineList, Partition

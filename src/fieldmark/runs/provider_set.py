@@ -16,7 +16,6 @@ from fieldmark.compare.provider_lookup import (
 )
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.judges.llm.usage_log import LlmCall, SpentChange, TokenCount, UsageLog
-from fieldmark.judges.providers.similarity import SimilarityMemo
 from fieldmark.metrics.identity import described
 from fieldmark.metrics.summary import total_spent, total_usage
 from fieldmark.model.comparison import Provider
@@ -25,7 +24,7 @@ from fieldmark.runs.targets.target import file_digest
 
 if TYPE_CHECKING:
     from fieldmark.compare.semantic import SimilaritySource
-    from fieldmark.judges.llm.usage_log import LlmCall, Price, SpentChange, UsageLog
+    from fieldmark.judges.llm.usage_log import Price
     from fieldmark.metrics.summary import Summary
     from fieldmark.runs.run_directory import RunDirectory
 
@@ -47,6 +46,7 @@ def for_run(thing: _Thing, *, offline: bool = False) -> _Thing:
 
 
 def _memo(provider: Provider) -> SimilaritySource:
+    from fieldmark.judges.providers.similarity import SimilarityMemo  # only for models
 
     return SimilarityMemo(provider)
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, fields
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias, TypedDict, Unpack, cast
+from typing import Annotated, Final, TypeAlias, TypedDict, Unpack, cast, overload
 
 from fieldmark.data.input_files import STDIN, is_url, redacted_url
-from fieldmark.data.inputs import InputLike, Inputs
-from fieldmark.errors import ConfigError, MissingExtra, OptionError, Problem
+from fieldmark.data.inputs import InputLike, Inputs, ParsedFile
+from fieldmark.errors import ConfigError, DataError, Location, MissingExtra, OptionError, Problem
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import RESAMPLING, Resampling
@@ -50,6 +50,7 @@ _RAY: Final = re.compile(r"ray(?:://[^\s/]+)?\Z")
 InputsLike: TypeAlias = Inputs | Mapping[str, object] | None
 """Options for reading rows, as an object or as a mapping."""
 
+_YAML: Final = frozenset((".yaml", ".yml"))
 _NOT_RESUMABLE: Final = (
     "its inputs were data in memory, standard input, or a URL with credentials or a query, or its "
     "rules were Python objects, which are "
@@ -535,6 +536,25 @@ def read_inputs(given: InputsLike) -> Inputs:
         return Inputs(**given)  # type: ignore[arg-type]
     except OptionError as error:
         raise ConfigError.of(f"inputs: {error}") from error
+
+
+@overload
+def with_yaml(given: InputLike) -> InputLike: ...
+
+
+@overload
+def with_yaml(given: InputLike | None) -> InputLike | None: ...
+
+
+def with_yaml(given: InputLike | None) -> InputLike | None:
+    """Return an input, or its content if it is a YAML file."""
+    if not isinstance(given, str | Path) or Path(given).suffix.lower() not in _YAML:
+        return given
+    if is_url(given):
+        raise DataError("YAML files must be local", Location(redacted_url(str(given))))
+    from fieldmark.rules.config_files import load_file  # loads a parser
+
+    return ParsedFile(str(given), load_file(given).value)
 
 
 def slice_keys(options: RunOptions) -> tuple[SliceKey, ...]:

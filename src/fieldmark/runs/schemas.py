@@ -13,7 +13,7 @@ from fieldmark import registry
 from fieldmark.compare.function import FunctionMatch
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
-from fieldmark.rules.evaluators import ENTRY_KEYS, evaluator_keys
+from fieldmark.rules.evaluator_settings import ENTRY_KEYS, evaluator_keys
 from fieldmark.rules.option_types import (
     KeyTable,
     option_schemas,
@@ -24,8 +24,13 @@ from fieldmark.rules.option_types import (
 )
 from fieldmark.rules.rules_file import FIELD_KEYS, SAFETY, SHARED_KEYS, rules_schema
 from fieldmark.rules.scoring import CONVENTION_KEYS, GATE_KEYS
-from fieldmark.rules.strategies import FUNCTION_SCHEMA, STRATEGIES, STRATEGY_KEYS, strategy_types
-from fieldmark.rules.targets import TARGET_WORDS, target_keys
+from fieldmark.rules.strategy_builder import (
+    FUNCTION_SCHEMA,
+    STRATEGIES,
+    STRATEGY_KEYS,
+    strategy_types,
+)
+from fieldmark.rules.target_settings import TARGET_WORDS, target_keys
 from fieldmark.runs.case_rows import ResultRow
 from fieldmark.runs.eval_file import CASE_KEYS, EVAL_KEYS
 from fieldmark.values.records import json_schema

@@ -6,7 +6,6 @@ without evaluators is divided into partitions for several processes.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
@@ -16,13 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fieldmark.compare.provider_lookup import is_repeatable
-from fieldmark.data.file_blocks import SearchMap
 from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.json_parser import JsonDialect, Role
-from fieldmark.data.layout import DuplicateIds
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
-from fieldmark.data.partitions import Partitions, partition, single_row_group, why_indivisible
+from fieldmark.data.row_layout import DuplicateIds
 from fieldmark.errors import ConfigError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.bootstrap import run_intervals
@@ -43,17 +40,10 @@ from fieldmark.runs.case_processor import (
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.case_rows import CaseEncoder
 from fieldmark.runs.error_boundary import open_safety
-from fieldmark.runs.evaluator_runner import has_judges, open_evaluators
 from fieldmark.runs.gates import RunGates
 from fieldmark.runs.gc_tuning import relaxed_gc
 from fieldmark.runs.kept_cases import SAVE_HINT, KeptCases
 from fieldmark.runs.manifest import Manifest
-from fieldmark.runs.partition_worker import (
-    NumberedPartition,
-    PartitionResult,
-    WorkerJob,
-    open_worker,
-)
 from fieldmark.runs.provider_set import ProviderSet, RunUsageLog
 from fieldmark.runs.resume import StoredResults, open_run_directory
 from fieldmark.runs.run_directory import RunDirectory
@@ -70,9 +60,10 @@ from fieldmark.runs.settings import Settings
 from fieldmark.runs.warnings import list_notes, structural_warnings, unused_rules
 
 if TYPE_CHECKING:
-    from fieldmark.rules.targets import Target
+    from fieldmark.rules.target_settings import Target
     from fieldmark.runs.eval_setup import CaseSelection
     from fieldmark.runs.evaluator_runner import EvaluatorRunner
+    from fieldmark.runs.partition_worker import PartitionResult
 
 
 Progress: TypeAlias = Callable[[int, int, int | None], None]
@@ -82,10 +73,6 @@ Observer: TypeAlias = Callable[[Sequence[CaseResult], Sequence[Case]], None]
 
 PARALLEL_BYTES: Final = 4 << 20
 """The input size in bytes below which worker processes take longer to start than they save."""
-_LOCAL_FUNCTION: Final = (
-    "the rules or evaluators contain a function that cannot be sent to other processes"
-)
-_NOT_JOINED: Final = "the rows of both files are not in the same order and cannot be joined"
 _KEPT: Final = f"its cases are kept in memory; {SAVE_HINT}"
 _UNNAMED: Final = (
     "the run can be resumed only in Python with the same rules, because a function has no name by "
@@ -165,18 +152,19 @@ def run_session(
     with ExitStack() as stack:
         stack.enter_context(closing(prepared.stream))
         if options["engine"] != PROCESSES:
-            reason = _why_indivisible(prepared, observers, options["engine"])
+            from fieldmark.runs.partition_producer import why_indivisible
+            from fieldmark.runs.ray_engine import connection
+
+            reason = why_indivisible(prepared, observers, options["engine"])
             if reason:
                 message = f"the run cannot be distributed with engine {options['engine']}: {reason}"
                 raise ConfigError.of(message, hint=f"use engine {PROCESSES}")
-            from fieldmark.runs.ray_engine import connection
-
             stack.enter_context(connection(options["engine"], most_tasks(options)))
         directory = None
         if prepared.manifest is not None:
             directory = open_run_directory(options, prepared.manifest)
         stack.enter_context(directory or nullcontext())
-        session = _Session(prepared, options, directory, stack, progress, observers)
+        session = Session(prepared, options, directory, stack, progress, observers)
         if keep_cases and directory is None:
             session.keep_cases()
         usage_log = RunUsageLog(prepared.providers, directory)
@@ -214,14 +202,14 @@ def _read_again(prepared: PreparedRun, files: PairedFiles, options: RunOptions) 
         stream = stack.enter_context(closing(files.open()))
         stack.enter_context(relaxed_gc())
         again = replace(prepared, stream=stream, files=None)
-        session = _Session(again, {**options, "intervals": False}, None, stack)
+        session = Session(again, {**options, "intervals": False}, None, stack)
         kept = session.keep_cases()
         session.run()
     files.check()
     return kept
 
 
-class _Session:
+class Session:
     """A run in progress: its plan, and everything that is collected about its cases."""
 
     def __init__(
@@ -256,7 +244,11 @@ class _Session:
         seeds = None if self.stored is None else self.stored.attributes.seeds
         self._start_counting(seeds)
         self.runner: EvaluatorRunner | None = None
+        self._calls_judges = False
         if prepared.evaluators or prepared.own_evaluators:
+            from fieldmark.runs.evaluator_runner import has_judges, open_evaluators
+
+            self._calls_judges = has_judges(prepared.evaluators)
             self.runner = stack.enter_context(
                 open_evaluators(
                     prepared.evaluators,
@@ -379,7 +371,7 @@ class _Session:
         totals.tally.add_unexpected(stream.coverage.unexpected)
         structural: tuple[str, ...] = tuple(stream.structural)
         # A judge may compare documents that have nothing in common.
-        if not structural and not has_judges(self.prepared.evaluators):
+        if not structural and not self._calls_judges:
             cases = totals.tally.sums().cases
             read = cases.scored - cases.missing - cases.unparseable
             structural = tuple(structural_warnings(totals.tally.facts(), read=read))
@@ -452,7 +444,7 @@ class _Session:
 # --- producers of results -------------------------------------------------------------------------
 
 
-def _results(session: _Session) -> Generator[SegmentResult | PartitionResult, None, None]:
+def _results(session: Session) -> Generator[SegmentResult | PartitionResult, None, None]:
     """Yield the results of all cases in order, from workers if possible and worthwhile.
 
     Each result is taken before the next one is produced.
@@ -461,14 +453,17 @@ def _results(session: _Session) -> Generator[SegmentResult | PartitionResult, No
         yield from session.prepared.parts
         session.finish_reading()
         return
-    partitioned = _may_be_partitioned(session)
-    if partitioned and session.kept is not None:
-        session.kept.drop()  # workers return no results
-    if not (partitioned and (yield from _partition_results(session))):
-        yield from _segment_results(session)
+    if _may_be_partitioned(session):
+        from fieldmark.runs.partition_producer import partition_results
+
+        if session.kept is not None:
+            session.kept.drop()  # workers return no results
+        if (yield from partition_results(session)):
+            return
+    yield from _segment_results(session)
 
 
-def _segment_results(session: _Session) -> Generator[SegmentResult, None, None]:
+def _segment_results(session: Session) -> Generator[SegmentResult, None, None]:
     """Compare all cases in this process, except segments that are already stored."""
     prepared, settings, runner = session.prepared, session.settings, session.runner
     watched = session.observers or runner or session.regions or settings.safety
@@ -495,7 +490,7 @@ def _segment_results(session: _Session) -> Generator[SegmentResult, None, None]:
 
 
 def _segments(
-    session: _Session, stack: ExitStack
+    session: Session, stack: ExitStack
 ) -> Iterator[tuple[list[Case], list[CaseResult] | None]]:
     """Yield the cases in segments: stored ones with their results, then the others."""
     prepared, stream, stored = session.prepared, session.stream, session.stored
@@ -531,136 +526,17 @@ def _segments(
     yield from ((segment, None) for segment in upcoming)
 
 
-def _may_be_partitioned(session: _Session) -> bool:
+def _may_be_partitioned(session: Session) -> bool:
     options, kept = session.options, session.kept
     if options["engine"] != PROCESSES:
         return True
     if worker_count(options) == 1 or session.stream.bytes_total < PARALLEL_BYTES:
         return False
-    reason = _why_indivisible(session.prepared, session.observers, options["engine"])
+    from fieldmark.runs.partition_producer import LOCAL_FUNCTION, why_indivisible
+
+    reason = why_indivisible(session.prepared, session.observers, options["engine"])
     if not reason and kept is not None and not kept.is_droppable:
         reason = _KEPT
-    if reason in {_KEPT, _LOCAL_FUNCTION}:
+    if reason in {_KEPT, LOCAL_FUNCTION}:
         session.notes.append(f"compared in one process: {reason}")
     return not reason
-
-
-def _partition_results(session: _Session) -> Generator[PartitionResult, None, bool]:
-    """Process the files in several processes; return whether all cases were processed.
-
-    The rows of both files are first assumed to be in the same order. If they are not, the ids are
-    read, and processing continues with the next segment.
-    """
-    prepared, options = session.prepared, session.options
-    engine, stream, size = options["engine"], session.stream, session.segment_size
-    search_map: SearchMap | None = None
-    joined: Callable[[], Partitions] | None = None
-    not_joined = ""
-    if engine != PROCESSES:
-        from fieldmark.runs.ray_engine import join_on_ray, map_on_ray, why_not_joined
-
-        search_map = partial(map_on_ray, workers=most_tasks(options))
-        not_joined = why_not_joined(engine, stream)
-        if not not_joined:
-            joined = partial(join_on_ray, stream, size, workers=most_tasks(options))
-    for careful in (False, True):
-        found: Partitions | None
-        if careful and joined is not None:
-            found = joined()
-        else:
-            found = partition(stream, size, careful=careful, search_map=search_map)
-        if found is None:
-            if engine != PROCESSES:
-                session.notes.append(f"compared in one process: {_NOT_JOINED}: {not_joined}")
-            return False
-        job = WorkerJob(
-            opener=found.opener,
-            settings=session.settings,
-            evaluators=prepared.evaluators,
-            scorers=() if session.runner is None else session.runner.scorers,
-            concurrency=prepared.concurrency,
-            values=options["values"],
-            keep_rows=session.directory is not None,
-            sampled=wants_intervals(options),
-            by=slice_keys(options),
-        )
-        in_step = True
-        with closing(_job_results(session, job, found)) as results:
-            for result in results:
-                in_step = careful or result.in_step
-                if not in_step:
-                    break
-                yield result
-        if in_step:
-            if found.reason:
-                session.notes.append(f"compared in one process: {found.reason}")
-            if found.whole:
-                session.finish_reading()
-            return found.whole
-        session.start_over()
-    return False
-
-
-def _job_results(
-    session: _Session, job: WorkerJob, partitions: Partitions
-) -> Generator[PartitionResult, None, None]:
-    """Yield the results in order; this process does the first segment, workers all others."""
-    todo: Iterator[NumberedPartition] = islice(enumerate(partitions), session.next_segment, None)
-    files: Sequence[int] = ()
-    if session.directory is not None:
-        numbers, stored = session.encoder.numbers, session.stored
-        first = session.directory.whole.next_segment
-        restore = None if stored is None else stored.restore
-        with open_worker(job, plan=session.plan, numbers=numbers, restore=restore) as local:
-            for number, part in todo:
-                if number >= first and numbers.seeds is not None:
-                    todo = chain([(number, part)], todo)
-                    break
-                rows: list[bytes] = []
-                yield local.work([(number, part)], rows.extend)._replace(rows=rows)
-            else:
-                return
-        job, files = replace(job, seeds=tuple(numbers.seeds)), session.directory.files
-    from fieldmark.runs.process_engine import run_partitions  # loads multiprocessing
-
-    if not job.scorers and session.prepared.providers.are_local:
-        yield from run_partitions(session.options, job, todo, files=files)
-        return
-    from fieldmark.runs.ray_services import open_services
-
-    with open_services(job) as services:  # judges and models stay in this process
-        for result in run_partitions(session.options, services.job, todo):
-            services.settle(result)
-            yield result
-
-
-def _why_indivisible(prepared: PreparedRun, observers: Sequence[Observer], engine: str) -> str:
-    """Return why a run cannot be divided by an engine; empty if it can."""
-    settings, selection = prepared.settings, prepared.selection
-    if prepared.target is not None:
-        return "a target produces the predictions"
-    if selection is not None and (selection.tags or selection.ids):
-        return "cases are selected by tag or id"
-    if prepared.own_evaluators or settings.own_rules:
-        return "cases have evaluators of their own"
-    if not prepared.stream.sides:
-        return "the cases are those of a saved run"
-    if observers:
-        return "the result of each case is reported while it runs"
-    if settings.safety is not None:
-        return "safety is judged"
-    if engine == PROCESSES:
-        # On a cluster, workers ask this process.
-        if not prepared.providers.are_local:
-            return "a comparator or an evaluator calls a model"
-        if prepared.evaluators and has_judges(prepared.evaluators):
-            return "an evaluator calls a program"
-
-    try:
-        # Rules may contain functions of the caller.
-        pickle.dumps((settings, prepared.evaluators))
-    except (pickle.PicklingError, TypeError, AttributeError):
-        return _LOCAL_FUNCTION
-    reason = why_indivisible(prepared.stream)
-    # A run on this machine continues in one process, and a note says so.
-    return reason if reason or engine == PROCESSES else single_row_group(prepared.stream)

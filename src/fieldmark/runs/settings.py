@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fieldmark.metrics.gates import Gate
     from fieldmark.metrics.summary import AppliedConvention
     from fieldmark.runs.run_options import RunOptions
-    from fieldmark.values.confidence import ConfidenceOptions
+    from fieldmark.values.value_confidences import ConfidenceOptions
 
 
 ENTRIES: Final = "entries"
@@ -128,12 +128,15 @@ def _source(loaded: LoadedRules, convention: Convention, **given: str | None) ->
     """Return the rules as a rules file with a convention and with the other given settings."""
     if loaded.source is None:
         return None
-    usual = described(find_convention(convention.name).counting)
-    changed = {
-        name: value
-        for name, value in described(convention.counting).items()
-        if value != usual[name]
-    }
+    usual = find_convention(convention.name).counting
+    changed: JsonObject = {}
+    if convention.counting != usual:
+        before = described(usual)
+        changed = {
+            name: value
+            for name, value in described(convention.counting).items()
+            if value != before[name]
+        }
     source = {**loaded.source, "convention": {"name": convention.name, **changed}}
     source |= {name: given[name] for name in ("scope", "depth") if given[name] is not None}
     if chosen := {name: given[name] for name in ("match", "align") if given[name] is not None}:
@@ -149,7 +152,7 @@ def resolve_confidence(
     """Return how confidences are read: given options replace those of the rules."""
     if given is None:
         return own
-    from fieldmark.values.confidence import ConfidenceOptions  # not needed by most runs
+    from fieldmark.values.value_confidences import ConfidenceOptions  # not needed by most runs
 
     if isinstance(given, bool):
         return (own or ConfidenceOptions()) if given else None
@@ -170,7 +173,7 @@ def _with_defaults(
     """Return the rules with another default comparator and aligner, given by name."""
     from fieldmark.registry import Plugin
     from fieldmark.rules.config_values import Code, Context, Located
-    from fieldmark.rules.strategies import build_aligner, build_comparator, choose
+    from fieldmark.rules.strategy_builder import build_aligner, build_comparator, choose
 
     rules = loaded.rules
     code = Code.ALLOW if allow_code else Code.REFUSE

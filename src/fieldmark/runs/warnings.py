@@ -14,11 +14,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.align.entries import Entries
+from fieldmark.align.exact_methods import Key
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
-from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS
+from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import OptionHint, OptionPhrase, OptionText, with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.case_score import CaseStats

@@ -192,7 +192,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a value means, as a JSON Schema says it."""
+    """The meaning of a value, for the JSON Schema."""
 
     text: str
 

@@ -84,9 +84,10 @@ ENGLISH: Final = DateWords(
 
 @lru_cache(maxsize=64)
 def date_words(locales: tuple[str, ...] = ()) -> DateWords:
-    """Return the English words and those of other languages, from the CLDR data of Babel.
+    """Return the words of English and of other languages, from the CLDR data of Babel.
 
-    A name with different meanings has that of the first language that has it, and is unclear.
+    A name with different meanings has the meaning of the first language that uses it, and is
+    unclear.
 
     >>> date_words().months["sept"]
     9
@@ -122,7 +123,7 @@ def date_words(locales: tuple[str, ...] = ()) -> DateWords:
 
 
 def _first_meanings(names: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return what each name means first; names without letters are left out."""
+    """Return the first meaning of each name; names without letters are left out."""
     first: dict[str, int] = {}
     for name, number in names:
         if any(map(str.isalpha, name)):

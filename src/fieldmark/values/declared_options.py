@@ -41,7 +41,7 @@ class OptionGroup(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Opt:
-    """What is said of an option besides its name, its type and its constraints.
+    """The declaration of an option besides its name, its type and its constraints.
 
     `help` is one sentence; `{names}` in it stands for the names that are allowed. These are the
     `Choices`, or what `names` returns if values are checked where they are used. `default_note`
@@ -87,6 +87,8 @@ class DeclaredOption:
     annotation: object
     default: object
     opt: Opt
+    types: tuple[object, ...]
+    """The members of the type if it is a union, or the type, without `None`."""
 
     @property
     def alias(self) -> str:
@@ -97,11 +99,6 @@ class DeclaredOption:
     def type(self) -> object:
         """The type without constraints."""
         return without_metadata(self.annotation)
-
-    @property
-    def types(self) -> tuple[object, ...]:
-        """The members of the type if it is a union, or the type, without `None`."""
-        return tuple(arm for arm in arms_of(self.annotation) if arm is not type(None))
 
     @property
     def is_list(self) -> bool:
@@ -173,5 +170,6 @@ def declared_options(kind: type) -> Mapping[str, DeclaredOption]:
                 annotation=annotation,
                 default=defaults.get(name, opt.default),
                 opt=opt,
+                types=tuple(arm for arm in arms_of(annotation) if arm is not type(None)),
             )
     return options

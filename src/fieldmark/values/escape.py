@@ -37,7 +37,7 @@ def visible(text: str) -> str:
 
 
 def for_csv(text: str) -> str:
-    """Return a cell of which spreadsheets read no line as a formula; numbers are unchanged.
+    """Return a cell without any line that spreadsheets read as a formula; numbers are unchanged.
 
     >>> for_csv("=1+1"), for_csv("-2.5")
     ("'=1+1", '-2.5')

@@ -18,7 +18,7 @@ from fieldmark.values.annotations import Length, Range
 from fieldmark.values.arrays import Flags, Floats, Objects
 
 MAX_COORDINATE: Final = 1e12
-"""The largest valid coordinate, for which areas neither overflow nor lose precision."""
+"""The largest valid coordinate; areas of larger ones would overflow or lose precision."""
 
 Scale: TypeAlias = Annotated[
     tuple[Annotated[float, Range(gt=0, le=MAX_COORDINATE)], ...], Length(ge=1, noun="number")
@@ -168,7 +168,7 @@ def _points(values: list[JsonValue]) -> list[tuple[float, float]] | str:
 
 
 def _is_rectangle(outline: Outline, box: Box) -> bool:
-    """Return whether four corners are those of their bounding rectangle, in either direction."""
+    """Return whether four points are a rectangle parallel to the axes, in either direction."""
     left, top, right, bottom, _ = box
     around = ((left, top), (right, top), (right, bottom), (left, bottom))
     if len(outline) != _CORNERS or outline[0] not in around:

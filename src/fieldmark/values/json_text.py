@@ -293,8 +293,8 @@ _MAX_NESTING: Final = 200
 """Beyond this depth, the parsers could exceed their recursion limits."""
 _PER_CHARACTER: Final = 16
 _PER_VALUE: Final = 256
-"""What the paths of a document may have in addition to `path_characters`: for each character of
-its keys and strings, and for each value. `_kernel.c` has the same number for a value."""
+"""Additional characters for the paths of a document, besides `path_characters`: for each character
+of its keys and strings, and for each value. `_kernel.c` has the same number for a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,7 +71,7 @@ def _plain_number(text: str) -> Decimal | None:
 
 
 class Amount(NamedTuple):
-    """A number in text, with what is printed around it.
+    """A number in text, with the text around it.
 
     `currencies` are the codes that its currency can stand for; none if it has no currency.
     `ambiguous` means that another format reads another number.
@@ -97,7 +97,7 @@ _DIGITS: Final[Mapping[NumberFormat, re.Pattern[str]]] = {
     NumberFormat.CH: _digits(_THOUSANDS.format("'"), "[.,]"),
     NumberFormat.IN: _digits(r"[1-9][0-9]?(?:,[0-9]{2})*,[0-9]{3}", r"\."),
 }
-"""Thousands can be separated by a blank in every format, because no number has it elsewhere."""
+"""A blank separates thousands in every format, because it has no other use in numbers."""
 _AUTO: Final = (NumberFormat.US, NumberFormat.EU, NumberFormat.CH, NumberFormat.IN)
 _UNIFIED: Final = str.maketrans(
     {
@@ -109,7 +109,7 @@ _UNIFIED: Final = str.maketrans(
 )
 """Blanks, apostrophes and minus signs in their typographic forms."""
 _AROUND: Final = re.compile(r"([^0-9]*)([0-9](?:[0-9., ']*[0-9])?)([^0-9]*)\Z")
-"""What is before the digits, the digits, and what is behind them."""
+"""The text before the digits, the digits, and the text behind them."""
 _UNGROUPED: Final = str.maketrans("", "", "., '")
 _NO_CENTS: Final = re.compile(r"[.,](?:--?|\u2014)")
 """A dash in place of the decimals, as in 12.- or 12,--."""
@@ -118,7 +118,7 @@ _NO_CENTS: Final = re.compile(r"[.,](?:--?|\u2014)")
 def read_amount(text: str, number_format: NumberFormat = NumberFormat.AUTO) -> Amount | None:
     """Return the number in a text with its currency, or `None`.
 
-    What is printed around the number must be a sign, parentheses for a negative number, a percent
+    The text around the number must be a sign, parentheses for a negative number, a percent
     sign, or the code or symbol of a currency.
 
     >>> read_amount("RM 1,240.50")
@@ -232,7 +232,7 @@ class Tolerance:
 
     @property
     def as_floats(self) -> tuple[float, float, float]:
-        """The absolute and the relative limit, and that of zero; negative if there is a period."""
+        """The absolute limit, relative limit and limit for zero; negative if there is a period."""
         if self.period is not None:
             return -1.0, -1.0, -1.0
         return self._absolute, self._relative, self._at_zero

@@ -51,7 +51,7 @@ class PathLimitError(PathError):
 
 
 class Path(NamedTuple):
-    """A parsed path: its steps, and where each of them starts in the text."""
+    """A parsed path: its steps, and where each step starts in the text."""
 
     text: str
     segments: tuple[Segment, ...]
@@ -239,7 +239,7 @@ def _has_steps(value: JsonValue, path: Path, place: int) -> bool:
 
 
 def first_keys(paths: Iterable[Path]) -> frozenset[str] | None:
-    """Return keys of which an object needs one to have any of the paths; `None` if unknown.
+    """Return keys such that an object without any of them has none of the paths; `None` if unknown.
 
     >>> sorted(first_keys([parse_path("vendor.name"), parse_path("total")]))
     ['total', 'vendor', 'vendor.name']

@@ -237,7 +237,7 @@ class _Copier:
         return str.__str__(text)
 
     def _text(self, text: object) -> str:
-        """Return what a method of a caller returned, which must be a string."""
+        """Return the result of a method of a caller, which must be a string."""
         if not issubclass(type(text), str):
             raise self._refusal(type(text))
         return self._string(cast("str", text))

@@ -19,14 +19,14 @@ A record is a dataclass or a named tuple. Its annotations say how it is stored a
             return to_json(self)
 
 `to_json(check)` writes the fields in order. `from_json(Check, document)` reads them, and raises
-`ValueError` with the path of what is wrong: "checks[2].share must be a number or null".
+`ValueError` with the path of the problem: "checks[2].share must be a number or null".
 `json_schema(Check)` describes them.
 
 - The type of a field is a scalar, an enumeration, another record, an array (tuple, list, sequence
   or set), an object (mapping from strings), or one of these or None. `JsonValue` and `JsonObject`
   are passed on as they are.
 - A field of the type `X | Missing` is written unless it is missing.
-- When a record is read, every key must be there, except those with `OMIT_DEFAULT` or `OPTIONAL`.
+- When a record is read, every key must be there, except keys with `OMIT_DEFAULT` or `OPTIONAL`.
   Unknown keys are ignored, so that later versions may add some.
 - A computed field is a property that is written and never read.
 - A field is written as its annotation says: a subclass of its type has no additional keys.
@@ -110,7 +110,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """The keys of a record or a mapping are among those of the record that has it as a field.
+    """The keys of a record or a mapping become keys of the record that has it as a field.
 
     Of a mapping, only keys that are `accepted` are read.
     """
@@ -264,7 +264,7 @@ def is_record(annotation: object) -> bool:
 
 
 def _types_of(annotation: object) -> list[object]:
-    """Return the types of which a value is one, besides None and missing values."""
+    """Return the alternative types of a value, besides None and missing values."""
     arms = [arm for arm in arms_of(annotation) if arm not in (NoneType, Missing)]
     # Any integer is a number.
     return [arm for arm in arms if arm is not int or float not in arms]
@@ -274,7 +274,7 @@ def _types_of(annotation: object) -> list[object]:
 
 
 def to_json(record: object, kind: type | None = None) -> JsonObject:
-    """Return the JSON form of a record, or that of its base class `kind`.
+    """Return the JSON form of a record, or of its base class `kind`.
 
     >>> from fieldmark.model.counts import Counts
     >>> to_json(Counts(tp=1, fn=2))
@@ -565,7 +565,7 @@ _NUMBERS: Final = ("no", "one", "two", "three", "four")
 
 
 def _items_noun(items: Sequence[object], length: int | None) -> str:
-    """Return what an array of scalars is called; others have problems with the place of an item.
+    """Return the words for an array of scalars in messages.
 
     >>> _items_noun([float, float], 2), _items_noun([str], None)
     ('an array of two numbers', 'an array of strings')

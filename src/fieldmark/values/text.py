@@ -54,7 +54,7 @@ def _unified_wide(text: str) -> str:
 
 
 class Ignored(StrEnum):
-    """What a comparison of text can ignore."""
+    """Parts of a text that a comparison can ignore."""
 
     PUNCTUATION = "punctuation"
     ACCENTS = "accents"
@@ -62,7 +62,7 @@ class Ignored(StrEnum):
 
 
 def ignoring(text: str, ignored: Collection[Ignored]) -> str:
-    """Return a text without what is ignored; one that consists of nothing else is unchanged.
+    """Return a text without its ignored parts; a text without other parts is unchanged.
 
     >>> ignoring("Café-Bar, Inc.", [Ignored.PUNCTUATION, Ignored.ACCENTS])
     'CafeBar Inc'

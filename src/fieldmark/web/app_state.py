@@ -63,7 +63,7 @@ class AppState:
 
     @property
     def new_runs(self) -> Path:
-        """The directory for new runs: that of the workspace if writable, else a temporary one."""
+        """The directory for new runs: in the workspace if it is writable, else temporary."""
         return self.options.runs if self.options.write else self._temporary_runs
 
     def check_writable(self) -> None:

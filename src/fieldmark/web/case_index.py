@@ -1,8 +1,8 @@
 """An index of the cases of a run: the data for lists, and the offset of each row of results.
 
 Each row is read once for its head, without its documents, and many rows have the same record. A
-case is then opened by seeking to its row. What a head does not say, such as values, is searched in
-the rows: part by part, and only once.
+case is then opened by seeking to its row. Other data, such as values, are searched in the rows:
+part by part, and only once.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class CaseIndex:
 
 
 def _without_documents(parts: tuple[str, int | None, bytes, int] | None) -> JsonObject | None:
-    """Return what the parts of a row say besides its documents; `None` if that is not complete."""
+    """Return the parts of a row besides its documents; `None` if they are incomplete."""
     try:
         return None if parts is None else record_to_row(parts[2], parts[0])
     except ValueError:

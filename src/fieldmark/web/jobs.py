@@ -32,7 +32,7 @@ class JobStatus(StrEnum):
 
 
 class JobKind(StrEnum):
-    """What a job does: score a batch, or analyze runs that exist."""
+    """The work of a job: score a batch, or analyze runs that exist."""
 
     BATCH = "batch"
     ANALYSIS = "analysis"
@@ -100,7 +100,7 @@ _JobFunction: TypeAlias = Callable[[BackgroundJob], JsonObject]
 
 
 class JobQueue:
-    """Runs the jobs of each kind one after the other; limits the waiting and the listed jobs.
+    """Runs one job of each kind at a time; limits the waiting and the listed jobs.
 
     Analyses do not wait for batches. Their results can be large, so few of them are kept.
     """

@@ -50,7 +50,7 @@ class _HTTPMiddleware:
 
 
 class _GuardMiddleware(_HTTPMiddleware):
-    """Responds to some requests itself and passes the others on."""
+    """Responds to some requests itself and passes other requests on."""
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = self._reject(Request(scope))

@@ -46,8 +46,9 @@ class ServerOptions:
     """The workspace, the directories that can be read, and whether changes are saved.
 
     `roots` can be read by batches, `pages` contain page images that are shown beside fields.
-    `rules` are the default rules, from `rules_file`, instead of those of the workspace. `provider`
-    is used for semantic comparison, and `safety` judges predictions; requests can name neither.
+    `rules` are the default rules, from `rules_file`, instead of the rules of the workspace.
+    `provider` is used for semantic comparison, and `safety` judges predictions; requests can name
+    neither.
     """
 
     workspace: Path

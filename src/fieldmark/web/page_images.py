@@ -1,7 +1,7 @@
 """The pages of a case as images: files below the declared directories, never through links.
 
-PDF files are rendered in processes with limits on time and memory, a few at a time. What was found
-in a file is cached, also that it cannot be read.
+PDF files are rendered in processes with limits on time and memory, a few at a time. The result for
+a file is cached, also if it cannot be read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WAIT_SECONDS: Final = 30.0
 
 
 class CasePages(NamedTuple):
-    """The pages of a case, and what is wrong with its files."""
+    """The pages of a case, and the problems of its files."""
 
     pages: list[CasePage]
     problems: list[str]
@@ -116,7 +116,7 @@ class PageImages:
         return self._roots.location(root)
 
     def folders(self, run_pages: str) -> list[str]:
-        """Return the roots in which the pages of a run are looked for."""
+        """Return the roots that are searched for the pages of a run."""
         named = [run_pages] if run_pages in self._roots.names else []
         return list(dict.fromkeys([*named, *self._shared]))
 

@@ -1,4 +1,4 @@
-"""The values that were used last, limited by what they hold in memory."""
+"""The values that were used last, limited by their size in memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RecentValues(Generic[_Value]):
         self._values: dict[Hashable, _Value] = {}
 
     def get(self, key: Hashable) -> _Value | None:
-        """Return a value, which is then the one that was used last."""
+        """Return a value, which becomes the most recently used value."""
         found = self._values.pop(key, None)
         if found is not None:
             self._values[key] = found

@@ -130,7 +130,7 @@ class _CountingRequest(_Request):
         return cast("CompareOptions", {**given_options(self, RuleOptions), "rules": rules})
 
     def all_rules(self, default: JsonValue) -> JsonValue:
-        """Return the rules, by default those of the server, with the thresholds of the request."""
+        """Return the rules of the request or of the server, with the thresholds of the request."""
         rules = self.rules if self.field_strategies is None else self.field_strategies
         rules = default if rules is None else rules
         own = {
@@ -310,7 +310,7 @@ class PreviewRequest(
         "examples": [{"rules": {"total": {"match": "numeric_tolerance", "tolerance": 0.05}}}]
     },
 ):
-    """Rules to apply to a run; by default those of the run."""
+    """Rules to apply to a run; by default the rules of the run."""
 
     limit: Annotated[
         int,
@@ -616,7 +616,7 @@ class RankQuery(_Query):
 
 
 class ReviewQuery(_Query):
-    """Which fields to review, and in which order."""
+    """The fields to review, and their order."""
 
     queue: Literal["cost", "confidence", "disagreement", "random"] = "cost"
     number: Annotated[int, Field(ge=1, le=1000)] = 100

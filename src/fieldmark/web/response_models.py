@@ -349,7 +349,7 @@ class DiffCasesResponse(BaseModel):
 
 
 class DiffCaseResponse(BaseModel):
-    """One case in several runs, with its documents in each of them."""
+    """One case in several runs, with its documents in each run."""
 
     case_id: str
     runs: _Objects

@@ -113,7 +113,8 @@ def _safe_name(name: str) -> str:
 def record_input_sources(run: Path, sources: Sequence[InputSource], pages: str) -> None:
     """Replace the copies in the manifest of a run, if it exists, with the original inputs.
 
-    `pages` is the name of the root with its page images, which need not be that of the directory.
+    `pages` is the name of the root with its page images, which may differ from the directory's
+    name.
     """
     names = {str(source.copy): source.name for source in sources}
     files = [source.file for source in sources]

@@ -143,7 +143,7 @@ def _parent_title(state: AppState, parent: str) -> str:
 
 
 def review_view(state: AppState, run: str) -> JsonObject:
-    """Return what the page of a review needs besides its fields."""
+    """Return the data for the page of a review besides its fields."""
     stored = state.catalog.open(run)
     summary = stored.summary
     listed = [each.entry for each in reversed(state.catalog.entries())]

@@ -7,7 +7,7 @@ from operator import itemgetter
 import pytest
 
 from fieldmark.align import item_similarity, leaves
-from fieldmark.align.options import MAX_TEXT
+from fieldmark.align.alignment_options import MAX_TEXT
 
 LONG = "x" * MAX_TEXT
 

@@ -8,11 +8,11 @@ from time import thread_time
 
 import pytest
 
+from fieldmark.align import alignment_options as limits
 from fieldmark.align import item_similarity, similarity_alignment
-from fieldmark.align import options as limits
+from fieldmark.align.exact_methods import SetAlign
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.sets import SetAlign
 from fieldmark.model.outcome import Reason
 from proving import PROVING
 

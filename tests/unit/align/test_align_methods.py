@@ -5,12 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.align import equal_items, similarity_alignment
+from fieldmark.align.exact_methods import Index, Key, SetAlign, Whole
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
-from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.sets import SetAlign
-from fieldmark.align.whole import Whole
 from fieldmark.errors import OptionError
 
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from fieldmark.analyses.calibrate import calibrate
-from fieldmark.cli import calibrate as command_module
+from fieldmark.cli.calibrate import measure_command
 from fieldmark.errors import ConfigError, DataError
 
 ROWS = [
@@ -263,9 +263,7 @@ def labels(tmp_path):
 
 
 def test_command_prints_current_and_best_threshold_and_examples(labels, capsys):
-    assert (
-        command_module.command.main([str(labels), "--match", "fuzzy"], standalone_mode=False) == 0
-    )
+    assert measure_command.main([str(labels), "--match", "fuzzy"], standalone_mode=False) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "fuzzy: 5 pairs with human verdicts"
     assert lines[1].startswith("current threshold 0.85: agreement 0.8")
@@ -276,7 +274,7 @@ def test_command_prints_current_and_best_threshold_and_examples(labels, capsys):
 
 
 def test_command_prints_json(labels, capsys):
-    command_module.command.main(
+    measure_command.main(
         [str(labels), "--match", "fuzzy", "--format", "json"], standalone_mode=False
     )
     assert json.loads(capsys.readouterr().out)["best"]["kappa"] == 1.0
@@ -287,7 +285,7 @@ def test_markdown_and_csv_have_no_values(labels, capsys):
         ("markdown", "- human verdict match, similarity 0.800\n"),
         ("csv", '"best"'),
     ):
-        command_module.command.main(
+        measure_command.main(
             [str(labels), "--match", "fuzzy", "--format", form], standalone_mode=False
         )
         shown = capsys.readouterr().out
@@ -298,7 +296,7 @@ def test_markdown_and_csv_have_no_values(labels, capsys):
 def test_warnings_are_part_of_the_table(tmp_path, capsys):
     file = tmp_path / "labels.jsonl"
     file.write_text("".join(json.dumps({**row, "verdict": True}) + "\n" for row in ROWS))
-    command_module.command.main([str(file), "--match", "fuzzy"], standalone_mode=False)
+    measure_command.main([str(file), "--match", "fuzzy"], standalone_mode=False)
     printed = capsys.readouterr()
     assert ("warning: every label says a match" in printed.out, printed.err) == (True, "")
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.compare.exact import Exact, ExactText, NormalizedText
+from fieldmark.compare.exact import Exact, ExactText, Ignore, NormalizedText
 from fieldmark.errors import OptionError
+from fieldmark.model.comparison import MATCHED
 from fieldmark.model.outcome import Reason
 
 MATCH, DIFFERENT, TYPE = None, Reason.DIFFERENT, Reason.TYPE_MISMATCH
@@ -87,3 +88,7 @@ def test_ignored_parts_of_strings_inside_containers_count():
 def test_unknown_part_to_ignore_is_rejected(comparator):
     with pytest.raises(OptionError, match="did you mean 'accents'"):
         comparator(ignore=["accent"])
+
+
+def test_ignored_field_always_matches():
+    assert Ignore().compare("a", "b") is MATCHED

@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fieldmark.compare.exact import Exact
+from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.function import FunctionMatch, normalized_by
-from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import OptionError
 from fieldmark.model.outcome import Reason

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.compare.guards import Guards
 from fieldmark.compare.lexical.similarity import lexical_similarity
 from fieldmark.compare.lexical.vocabulary import (
     ABBREVIATIONS,
@@ -20,6 +19,7 @@ from fieldmark.compare.lexical.vocabulary import (
     SCALES,
     UNITS,
 )
+from fieldmark.compare.semantic import Guards
 
 MATCHING = [
     pytest.param("Acme Corp.", "ACME Corporation", id="company-form"),

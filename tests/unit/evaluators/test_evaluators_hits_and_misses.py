@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.compare.boolean import Boolean
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
-from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.compare.numeric import Boolean, NumericTolerance
 from fieldmark.compare.semantic import Semantic
 from fieldmark.evaluators.configured_fields import FieldAccuracy
 from fieldmark.model.rule import Rule

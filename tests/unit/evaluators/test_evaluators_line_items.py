@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fieldmark.compare.exact import Ignore
 from fieldmark.compare.fuzzy import Fuzzy
-from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status

@@ -6,7 +6,7 @@ import pytest
 from walk_through import CANDIDATE, EXPECTED, STRATEGIES
 
 from fieldmark.compare.auto import Auto
-from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.exact import Ignore
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import OptionError

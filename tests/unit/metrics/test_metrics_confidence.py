@@ -18,7 +18,7 @@ from fieldmark.metrics.confidence import (
 )
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
-from fieldmark.values.confidence import ConfidenceOptions
+from fieldmark.values.value_confidences import ConfidenceOptions
 from proving import PROVING
 
 RATED = st.lists(

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from fieldmark.align.index import Index
+from fieldmark.align.exact_methods import Index
 from fieldmark.compare.exact import Exact
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.errors import OptionError

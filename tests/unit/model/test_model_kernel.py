@@ -13,8 +13,8 @@ import tracemalloc
 import orjson
 import pytest
 
+from fieldmark.align import alignment_options as limits
 from fieldmark.align import item_similarity, leaves
-from fieldmark.align import options as limits
 from fieldmark.metrics import case_score
 from fieldmark.model import _kernel
 from fieldmark.model._kernel import Document

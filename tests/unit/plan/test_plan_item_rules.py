@@ -17,14 +17,13 @@ from fieldmark.align.greedy import Greedy
 from fieldmark.align.item_similarity import rule_similarities, text_similarity
 from fieldmark.align.leaves import RuledLeaf, leaves_of
 from fieldmark.align.optimal import Optimal
-from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.exact import Exact
+from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.fuzzy import Algorithm, Fuzzy
-from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.iou import Iou
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.wrappers import AnyOf
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan
 from fieldmark.values.equality import equal, typed_key

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fieldmark as fm
-from fieldmark.align.index import Index
+from fieldmark.align.exact_methods import Index
 from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.plan.rule_matching import RuleMatch, match_key
 from fieldmark.values.paths import parse_path

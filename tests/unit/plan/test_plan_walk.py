@@ -8,16 +8,13 @@ from typing import ClassVar
 
 import pytest
 
+from fieldmark.align.exact_methods import Index, Whole
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
-from fieldmark.align.whole import Whole
-from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.exact import Exact, ExactText
+from fieldmark.compare.exact import Exact, ExactText, Ignore
 from fieldmark.compare.fuzzy import Fuzzy
-from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.numeric import NumericTolerance
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import MATCHED, Comparison

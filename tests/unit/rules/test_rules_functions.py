@@ -7,12 +7,11 @@ import sys
 import pytest
 
 from fieldmark.align.greedy import Greedy
-from fieldmark.compare.any_of import AnyOf
-from fieldmark.compare.exact import Exact
+from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.function import FunctionMatch, Normalized
 from fieldmark.compare.fuzzy import Fuzzy
-from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.sets import SetMatch
+from fieldmark.compare.wrappers import AnyOf
 from fieldmark.errors import ConfigError
 from fieldmark.python_function import PythonFunction
 from fieldmark.rules.config_values import Code, Context, Problems, locate

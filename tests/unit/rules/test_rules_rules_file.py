@@ -12,19 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark import registry
+from fieldmark.align.exact_methods import Index, Key
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
-from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
-from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.auto import Auto
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.exact import Exact, ExactText
+from fieldmark.compare.exact import Exact, ExactText, Ignore
 from fieldmark.compare.fuzzy import Algorithm, Fuzzy
-from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.providers import Lexical, Recorded
 from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.wrappers import AnyOf
 from fieldmark.errors import ConfigError, Location
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.rule import Depth, Rules, Scope

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from fieldmark.compare.any_of import AnyOf
+from fieldmark.compare.wrappers import AnyOf
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.metrics.summary import summarize
 from fieldmark.model.case import Case, CaseInput

@@ -52,7 +52,7 @@ def test_run_is_freed_before_the_thresholds_are_restored(monkeypatch):
     runs, freed = [], []
     set_threshold = gc.set_threshold
 
-    class Session(session._Session):
+    class Session(session.Session):
         def __init__(self, *args):
             super().__init__(*args)
             runs.append(weakref.ref(self))
@@ -61,7 +61,7 @@ def test_run_is_freed_before_the_thresholds_are_restored(monkeypatch):
         freed.append([run() is None for run in runs])
         set_threshold(*thresholds)
 
-    monkeypatch.setattr(session, "_Session", Session)
+    monkeypatch.setattr(session, "Session", Session)
     monkeypatch.setattr(gc, "set_threshold", record)
     fm.score([({"a": 1}, {"a": 2})])
     assert freed == [[], [True]]

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
+from fieldmark.align.exact_methods import Index, Key
 from fieldmark.align.greedy import Greedy
-from fieldmark.align.index import Index
-from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import Exact

@@ -20,8 +20,7 @@ from fieldmark.rules.config_files import MAX_TABLE_BYTES, load_table
 from fieldmark.rules.config_values import Located, Problems, locate
 from fieldmark.rules.rules_file import read_rules
 from fieldmark.runs.disk import write_atomic
-from fieldmark.runs.eval_file import with_yaml
-from fieldmark.runs.run_options import InputsLike, read_inputs
+from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
 from fieldmark.values.text import plural
 from fieldmark.values.value_types import reference_of
 

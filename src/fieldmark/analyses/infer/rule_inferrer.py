@@ -121,7 +121,7 @@ _MAX_PAIRS: Final = 250_000
 
 @dataclass(slots=True)
 class SampleLists:
-    """The first lists of one attribute in which items are paired that are not equal.
+    """The first lists of one attribute whose paired items differ.
 
     Equal items are paired under any rules, so the other lists need not be tried. `pairs` is the
     number of pairs without rules.
@@ -169,9 +169,9 @@ _MIN_ADDRESS_WORDS: Final = 3
 _FIRST_YEAR: Final = 1970
 _CENTURY: Final = 100
 _NEARLY_ALL: Final = 0.95
-"""If at least this share of the values is of one kind, the others are exceptions."""
+"""If at least this share of the values is of one kind, all other values are exceptions."""
 _MOSTLY: Final = 0.8
-"""If at least this share of the values fits what the name of an attribute says, it is so."""
+"""The least share of values of the kind that the name of an attribute suggests."""
 _LOWER_THRESHOLDS: Final = (0.4, 0.3, 0.2, 0.1)
 """Tried for lists whose items are not similar enough under the rules for their fields."""
 _IN_FORM: Final = (Difference.CASE, Difference.WHITESPACE)
@@ -397,7 +397,7 @@ class RuleInferrer:
             yield _Alignment(settings, below, _aligned_by(below))
 
     def _match_fields(self, items: AttributeEvidence) -> Iterator[list[str]]:
-        """Yield the names of fields by which items can be told apart."""
+        """Yield the names of fields that tell items apart."""
         fields = {name: self._evidence[join(items.path, name)] for name in items.item_fields}
         # Text is compared by similarity, so that an item with a misread character is found.
         names = [name for name, field in fields.items() if field.tells_items_apart(items)]
@@ -423,7 +423,7 @@ class RuleInferrer:
 
 
 class _Alignment(NamedTuple):
-    """A possible alignment of a list: its settings, what is compared, and the reason."""
+    """A possible alignment of a list: its settings, the fields that it compares, and the reason."""
 
     settings: Settings
     what: str
@@ -565,7 +565,8 @@ class AttributeEvidence:
     def gains_by_reading(self, *readable: ValueKind) -> bool:
         """Whether parsing values of these kinds adds at least as many matches as it removes.
 
-        A comparator that parses values rejects what it cannot parse, even if both sides are equal.
+        A comparator that parses values rejects values that it cannot parse, even if both sides are
+        equal.
         """
         removed = self.equal_kinds.total() - sum(self.equal_kinds[kind] for kind in readable)
         added = (

@@ -38,7 +38,7 @@ from fieldmark.evaluators.json_schema import SchemaReferences, check_schema
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.rules.config_values import Code, Context, Located, located_list, located_object
 from fieldmark.rules.rules_file import read_fields
-from fieldmark.rules.strategies import STRATEGY_KEYS
+from fieldmark.rules.strategy_builder import STRATEGY_KEYS
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.text import exact_text, shorten
 from fieldmark.values.value_types import describe
@@ -386,7 +386,7 @@ class _SchemaReader:
         return {"align": "greedy", **match_fields}, why
 
     def _match_fields(self, items: _Shape) -> tuple[Settings, str]:
-        """Return the options for a text that tells items apart, and what they are compared by."""
+        """Return the options for a text that tells items apart, and how it is compared."""
         for name, schemas in items.properties.items():
             inner = self._shape(schemas)
             if inner.scalars and inner.scalars <= {"text"} and is_named(name, _ITEM_WORDS):

@@ -33,9 +33,9 @@ from fieldmark.compare.lexical.vocabulary import AMBIGUOUS, CODES
 # --- pairs of texts -------------------------------------------------------------------------------
 
 _EXTRA: Final = 1.3
-"""What a word without a counterpart costs, in words with one."""
+"""The cost of a word without a counterpart, in words with a counterpart."""
 _REPLACED: Final = 3.0
-"""What a word costs that the other text replaces with another one."""
+"""The cost of a word that the other text replaces with another word."""
 _MAX_COMPARED: Final = 60
 """With more unmatched words, forms of words are not compared."""
 _MAX_VALUES: Final = 200
@@ -158,7 +158,7 @@ class Pairing:
         self.matched_values += one.kind.is_value + other.kind.is_value
 
     def resolve_abbreviations(self) -> None:
-        """Match abbreviations with what they stand for in the other text."""
+        """Match abbreviations with their long forms in the other text."""
         for _ in range(2):
             self.want, self.got = self._resolved(self.want, self.got)
             self.got, self.want = self._resolved(self.got, self.want)
@@ -387,7 +387,7 @@ def _form_similarity(one: TextToken, other: TextToken) -> float:
 
 
 def _recognized(one: TextToken, other: TextToken) -> float:
-    """Return the similarity of a word and a word in which letters were recognized as digits."""
+    """Return the similarity of a word and its misreading with digits instead of letters."""
     if {one.kind, other.kind} != {TextTokenKind.WORD, TextTokenKind.CODE}:
         return 0.0
     word, code = (one, other) if one.kind is TextTokenKind.WORD else (other, one)

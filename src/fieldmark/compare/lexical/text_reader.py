@@ -43,7 +43,7 @@ NEGATION: Final = "not"
 
 
 class TextTokenKind(StrEnum):
-    """What a token is."""
+    """The kind of a token."""
 
     WORD = "word"
     NUMBER = "number"
@@ -58,7 +58,7 @@ class TextTokenKind(StrEnum):
 
 
 class Quantity(NamedTuple):
-    """A number in the common unit of what it measures; a count measures nothing."""
+    """A number in the common unit of its quantity; a count has no quantity."""
 
     measure: str
     value: Fraction
@@ -73,10 +73,10 @@ Key: TypeAlias = "str | Quantity | Period | int"
 class TextToken:
     """A word or value of a text.
 
-    Tokens mean the same if they have a key in common: an ambiguous one has several. `weight` is
-    what the token contributes to similarity, `written` its text in the original case, and `plain`
-    the values that a number can have without its unit. A `label` says what a value is, as in
-    "Lot: 7". The key of a word is also its `word`.
+    Tokens mean the same if they have a key in common: an ambiguous token has several. `weight` is
+    the contribution of the token to similarity, `written` its text in the original case, and
+    `plain` the values that a number can have without its unit. A `label` names a value, as in "Lot:
+    7". The key of a word is also its `word`.
     """
 
     kind: TextTokenKind
@@ -98,7 +98,7 @@ class TextToken:
 _ROUNDING: Final = Fraction(5, 1000)
 """How much a conversion between metric and other units may be rounded."""
 _IRREGULAR: Final = frozenset({"mass", "length", "area", "volume", "speed", "celsius"})
-"""What is measured in units that are no round multiples of each other."""
+"""Quantities whose units are no round multiples of each other."""
 
 
 def same_value(one: TextToken, other: TextToken) -> bool:
@@ -441,7 +441,7 @@ def _read(text: str) -> tuple[TextToken, ...]:
     pieces = _join_numbers(_read_number_words(list(_scan(folded))))
     tokens = _without_repeats(_with_labels(_replace_phrases(pieces), folded))
     if not any(token.weight >= 1 for token in tokens):
-        # Nothing but words such as "each" or "total": then they are what the text is about.
+        # The text has only words such as "each" or "total", which then carry its meaning.
         heavy = any(token.weight for token in tokens)
         tokens = [
             replace(each, weight=1.0) if each.weight or not heavy else each for each in tokens
@@ -780,7 +780,7 @@ _UNIT_WORD: Final = re.compile(
 
 
 def _measure(text: str, place: int, codes: frozenset[str]) -> tuple[_Measures, int, Fraction]:
-    """Return what a number measures with the size of its units, where they end, and its scale."""
+    """Return the quantity of a number with the size of its units, where they end, and its scale."""
     scale = Fraction(1)
     attached = _ATTACHED.match(text, place)
     letter = attached["unit"].lower() if attached and text[place] != "-" else ""
@@ -938,7 +938,7 @@ def _joined_period(first: TextToken, last: TextToken) -> _Piece | None:
 
 
 def _with_unit_of(one: TextToken, other: TextToken, *, product: bool) -> TextToken:
-    """Return a number without a unit with that of another one; in "6 x 500 ml" it may have none."""
+    """Return a number with the unit of another number; in "6 x 500 ml" it may have no unit."""
     if any(isinstance(key, Quantity) and key.measure for key in one.keys):
         return one
     units = {
@@ -1064,7 +1064,7 @@ def _number_words(pieces: Sequence[_Piece], place: int) -> tuple[Fraction | None
 
 
 def _replace_phrases(pieces: Sequence[_Piece]) -> list[TextToken]:
-    """Replace the words and phrases of the tables with what they stand for."""
+    """Replace the words and phrases of the tables with their meanings."""
     capitals = not any(char.islower() for piece in pieces for char in piece.text)
     units: list[_Piece] = [
         piece for piece in pieces if piece.token or piece.text[0].isalnum() or "/" in piece.text[1:]
@@ -1232,7 +1232,7 @@ def _with_labels(tokens: list[TextToken], text: str) -> list[TextToken]:
 
 _ACRONYM_LENGTHS: Final = range(2, 7)
 _MAX_SPELLED_OUT: Final = 200
-"""In texts with more words, acronyms are not compared with what they stand for."""
+"""In texts with more words, acronyms are not compared with their long forms."""
 
 
 def is_acronym(token: TextToken) -> bool:

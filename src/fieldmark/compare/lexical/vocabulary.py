@@ -54,7 +54,7 @@ ABBREVIATIONS: Final[Mapping[str, str]] = {
     for abbreviations in _TABLES["abbreviations"].values()
     for short, meaning in abbreviations.items()
 }
-"""Abbreviations and what they always stand for."""
+"""Abbreviations with only one meaning, and their long forms."""
 
 CODES: Final[Mapping[str, Sequence[str]]] = {
     code: meanings for codes in _TABLES["codes"].values() for code, meanings in codes.items()
@@ -70,7 +70,7 @@ OPPOSITES: Final[Sequence[Sequence[str]]] = _TABLES["opposites"]
 """Groups of words that exclude each other; a slash separates words of one meaning."""
 
 NEGATED: Final[Mapping[str, str]] = _TABLES["negated"]
-"""Negative words and what they negate."""
+"""Negative words and the words that they negate."""
 
 NOT_NEGATED: Final = frozenset[str](_TABLES["not_negated"])
 """Beginnings of words that start with un- or non- without a negation."""
@@ -102,7 +102,7 @@ UNITS: Final[Mapping[str, tuple[str, Fraction]]] = {
     for unit in _TABLES["units"]
     for name in unit["names"]
 }
-"""Units behind a number: what they measure, and their size in a common unit."""
+"""Units behind a number: their quantity, and their size in a common unit."""
 
 CURRENCY_WORDS: Final[Mapping[str, str]] = _TABLES["currency_words"]
 """Names of currencies, as a symbol or code."""

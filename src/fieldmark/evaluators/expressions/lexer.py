@@ -104,7 +104,7 @@ def tokenize(text: str) -> Iterator[Token]:
     place = _skip_spaces(text, 0)
     last = ""
     while place < len(text):
-        # After `in`, a bracket opens a list; elsewhere it opens a quoted key.
+        # After `in`, a bracket opens a list; otherwise it opens a quoted key.
         pattern = _BRACKET if last == "in" and text[place] == "[" else _TOKEN
         found = pattern.match(text, place)
         if found is None:

@@ -661,8 +661,8 @@ class Quantifier(StrEnum):
 class Quantified(Condition):
     """A condition that must hold for all items of a list, or for any; paths start at the item.
 
-    Items to which it does not apply are skipped. `any` of no items does not hold, and `all` of no
-    items does not apply.
+    An item is skipped if the condition does not apply to it. `any` of no items does not hold, and
+    `all` of no items does not apply.
     """
 
     quantifier: Quantifier
@@ -671,7 +671,7 @@ class Quantified(Condition):
     cost: int
 
     def check(self, env: Environment) -> CheckResult:
-        """Return whether it holds; the reason is that of the first item that decides."""
+        """Return whether it holds, with the reason of the first item that decides."""
         found = items_of(self.items, env)
         if isinstance(found, CheckResult):
             return found
@@ -718,7 +718,7 @@ class BooleanOperator(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BooleanOperation(Condition):
-    """Conditions of which all, or at least one, must hold."""
+    """Conditions; all of them, or at least one, must hold."""
 
     operator: BooleanOperator
     conditions: tuple[Condition, ...]
@@ -733,7 +733,7 @@ class BooleanOperation(Condition):
 class Not(Condition):
     """A condition that must not hold; a result that is neither true nor false is unchanged.
 
-    `because` completes the reason with what the value must not do.
+    `because` completes the reason: the value must not do this.
     """
 
     condition: Condition

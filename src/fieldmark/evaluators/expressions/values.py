@@ -87,7 +87,7 @@ def fault(reason: str) -> CheckResult:
 
 
 def not_applicable(reason: str) -> CheckResult:
-    """Return the result for missing values, to which a condition does not apply."""
+    """Return the result for missing values: the condition does not apply."""
     return CheckResult(Truth.NOT_APPLICABLE, reason)
 
 

@@ -35,7 +35,7 @@ _INCOMPLETE: Final[Mapping[str, str]] = {
 _MAX_REASON: Final = 2_000
 _REFUSALS: Final = frozenset({400, 404, 415, 422, 500, 501})
 _FORMAT: Final = re.compile(r"response_?format|json_?schema|json_?object|grammar", re.IGNORECASE)
-"""What an endpoint says if it does not support a response format."""
+"""Words in the error of an endpoint that does not support a response format."""
 _THINKING: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _FENCE: Final = re.compile(
     r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL | re.IGNORECASE

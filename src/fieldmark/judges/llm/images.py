@@ -74,7 +74,7 @@ def check_file_paths(option: str, paths: Sequence[str]) -> None:
 
 
 def named_files(case: JsonObject, paths: Sequence[str]) -> Iterator[str]:
-    """Yield the files that a case names at these paths, each of them a string or a list of them."""
+    """Yield the files that a case names at these paths, as strings or lists of strings."""
     for path in paths:
         value = resolve(case, parse_path(path))
         for source in value if isinstance(value, list) else [value]:

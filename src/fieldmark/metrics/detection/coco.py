@@ -118,7 +118,7 @@ _NAMED_THRESHOLDS: Final = {"AP50": 0.5, "AP75": 0.75}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CocoSettings:
-    """Settings of the COCO metrics; the defaults are those of the COCO leaderboard.
+    """Settings of the COCO metrics; the COCO leaderboard uses the defaults.
 
     The default thresholds are 0.50 to 0.95 in steps of 0.05.
     """

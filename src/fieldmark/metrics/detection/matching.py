@@ -216,7 +216,7 @@ def _greedy(
 
 
 def _steps(count: Integers) -> Integers:
-    """Return 0, 1, 2, … for each of the counts, concatenated."""
+    """Return 0, 1, 2, … for each count, concatenated."""
     ends = np.cumsum(count)
     return np.arange(count.sum()) - np.repeat(ends - count, count)
 

@@ -40,7 +40,7 @@ class RegionTable(NamedTuple):
     """The regions of a data set in arrays; `key` combines class and image in one number.
 
     Regions with the same key may match each other. Keys count through the images of the first
-    class, then through those of the next.
+    class, then through the images of the next class.
     """
 
     labels: tuple[str, ...]

@@ -132,7 +132,7 @@ def leaderboard_page(board: JsonObject) -> bytes:
 
 
 def label_page(title: str, labels: Sequence[Label]) -> bytes:
-    """Return a page on which a person decides whether the values of pairs match."""
+    """Return a page where a person decides whether the values of pairs match."""
     rows: list[JsonObject] = []
     for number, label in enumerate(labels):
         row = label.to_dict()

@@ -12,7 +12,7 @@ from operator import is_
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.align.nearest import nearest_counterparts
-from fieldmark.compare.tokens import Tokens
+from fieldmark.compare.wrappers import Tokens
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
@@ -463,7 +463,7 @@ _NOTHING_TO_SHOW: Final = frozenset({Outcome.BOTH_EMPTY, Outcome.IGNORED})
 def _comparison(
     comparison: Comparison | None, confidence: float | None, *, graded: bool
 ) -> NodeComparison | None:
-    """Return what a comparator found; without partial credit, the outcome says it all."""
+    """Return the similarity and score of a comparison; a score only with partial credit."""
     if comparison is None:
         return None if confidence is None else NodeComparison(None, None, "", (), "", confidence)
     similarity, score = comparison.similarity, comparison.score

@@ -153,7 +153,7 @@ def embedded(value: object) -> bytes:
 
 
 def _well_formed(value: object) -> object:
-    """Replace what is not JSON: lone surrogates, integers of more than 64 bits, and NaN."""
+    """Replace values that are not JSON: lone surrogates, integers of more than 64 bits, and NaN."""
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, list | tuple):

@@ -22,10 +22,10 @@ from fieldmark.judges.judge_protocol import judge_request
 from fieldmark.judges.retry import Backoff, CircuitBreaker, call_with_retries
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.rules.targets import Target
+from fieldmark.rules.target_settings import Target
 from fieldmark.runs.targets.cache import TargetCache
 from fieldmark.runs.targets.target import TargetCall, TargetResponse, TargetSource
-from fieldmark.values.confidence import ConfidenceReader
+from fieldmark.values.value_confidences import ConfidenceReader
 
 _CASES_PER_THREAD: Final = 4
 """The number of cases per thread that are in progress or waiting."""

@@ -123,7 +123,7 @@ def error_page(error: ApiError, page: PageRenderer) -> HTMLResponse:
 
 
 def _rule_data(state: AppState, name: str = "") -> JsonObject:
-    """Return a rule set of the workspace, and what is available in rules.
+    """Return a rule set of the workspace, and the strategies available in rules.
 
     An address may name a rule set that was deleted; then the default rules are shown.
     """

@@ -33,7 +33,7 @@ _REPORTED_ROWS: Final = 200
     "/analyses", status_code=202, response_model=JobResponse, responses=errors(400, 404, 422, 429)
 )
 def start_analysis(request: AnalysisRequest, state: StateDependency) -> ApiResponse:
-    """Analyze runs in a background job, whose `result` is that of the operation of its kind.
+    """Analyze runs in a background job, whose `result` is the result of the operation of its kind.
 
     `improve` and `slices` analyze one run, and `rank` two or more. `diff` compares two runs, which
     `/api/diff` returns from then on without reading their cases again; its result has their order.

@@ -94,7 +94,7 @@ class _Batch:
         self._sources = [self.uploads.add(side, source) for side, source in self._sides.items()]
 
     def run(self, job: BackgroundJob) -> JsonObject:
-        """Score the inputs; a cancelled job keeps what it has compared as an interrupted run."""
+        """Score the inputs; a cancelled job keeps the compared cases as an interrupted run."""
         run = self._state.new_runs / new_run_id()
         try:
             return self._score(job, run)

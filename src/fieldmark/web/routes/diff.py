@@ -54,7 +54,7 @@ async def get_tables(query: Annotated[DiffQuery, Query()], state: StateDependenc
     """Return the tables of a comparison: metrics, evaluators, attributes and slices.
 
     A table has `columns` with `key`, `title`, `format` and `align`, and `rows` whose cells have a
-    `value`, its `text` and a `tone`. The rows are in the order in which they are shown.
+    `value`, its `text` and a `tone`. The rows are sorted for display.
     """
     return ApiResponse(await state.run_evaluation(_tables, query, state))
 
@@ -63,7 +63,7 @@ async def get_tables(query: Annotated[DiffQuery, Query()], state: StateDependenc
 async def list_changed_cases(
     query: Annotated[DiffCasesQuery, Query()], state: StateDependency
 ) -> ApiResponse:
-    """List the cases that changed; with several runs `b`, the cases in which the runs differ."""
+    """List the cases that changed; with several runs `b`, the cases that differ between runs."""
     return ApiResponse(await state.run_evaluation(_changed_cases, query, state))
 
 
@@ -186,7 +186,7 @@ def _ids_with_text(query: DiffCasesQuery, state: AppState) -> set[str]:
 def _differing_cases(query: DiffCasesQuery, state: AppState) -> list[list[CaseHead]]:
     """Return the cases that all runs have, if their scores or mistakes differ.
 
-    With an attribute, these are the cases in which some of the runs have a mistake in it.
+    With an attribute, these are the cases with a mistake in it in at least one run.
     """
     if query.direction is not None or query.slice is not None or query.force or query.rescore:
         message = "direction, slice, force and rescore require exactly one run b."

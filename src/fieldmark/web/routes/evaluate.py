@@ -48,7 +48,7 @@ async def evaluate(request: EvaluateRequest, state: StateDependency) -> ApiRespo
 async def export_evaluation(request: EvaluateExportRequest, state: StateDependency) -> Response:
     """Compare predictions with ground truth and download the result as a report or a table.
 
-    The kinds are those of a run. Every prediction is a case; nothing is saved.
+    The kinds are the same as for a run. Every prediction is a case; nothing is saved.
     """
     name = check_kind(request.kind)
     content = await state.run_evaluation(_exported, request, state, name)

@@ -52,7 +52,7 @@ def get_page(
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
     if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
-    # The media type is that of the content, and middleware forbids to guess another.
+    # The media type comes from the content, and middleware forbids browsers to guess another.
     return Response(image.content, media_type=image.media_type, headers=headers)
 
 

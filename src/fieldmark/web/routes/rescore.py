@@ -83,9 +83,9 @@ async def start_rescore(run: str, request: RescoreRequest, state: StateDependenc
 
 
 def _rules(request: PreviewRequest | RescoreRequest, run: StoredRun, models: Models) -> RulesInput:
-    """Return the rules of a request, by default those of the run.
+    """Return the rules of a request, by default the rules of the run.
 
-    The safety of predictions is that of the run, unless the rules name a judge.
+    The safety of predictions is taken from the run, unless the rules name a judge.
     """
     given: JsonValue = request.all_rules(run.manifest.rules)
     return resolve_rules({} if given is None else given, Models(models.provider))

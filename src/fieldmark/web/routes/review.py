@@ -1,4 +1,4 @@
-"""`/api/runs/{run}/review`: fields to review, decisions on them, and what they change."""
+"""`/api/runs/{run}/review`: fields to review, decisions, and their effect on the metrics."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def _field(queued: QueuedField) -> JsonObject:
 def add_review(run: str, request: ReviewRequest, state: StateDependency) -> ApiResponse:
     """Save a decision on a field; neither the run nor the ground truth changes.
 
-    `values_hash` is that of the queue: a decision on other values is a conflict, and so is one on a
-    field that was reviewed after `replaces`.
+    `values_hash` is the hash in the queue: a decision on other values is a conflict, and so is one
+    on a field that was reviewed after `replaces`.
     """
     state.writable_run(run)
     index = state.catalog.cases(run)
@@ -117,7 +117,7 @@ def undo(
     review: Annotated[str, Path(max_length=100, description="The id of the decision.")],
     state: StateDependency,
 ) -> ApiResponse:
-    """Withdraw a decision; the one before it counts again."""
+    """Withdraw a decision; the decision before it counts again."""
     state.writable_run(run)
     withdrawn: Review = undo_review(state.catalog.open(run), review)
     return ApiResponse(withdrawn.to_dict())

@@ -119,7 +119,7 @@ def group_id(entry: RunEntry) -> str:
 
 
 def _groups(entries: Iterable[RunEntry], state: AppState) -> list[JsonValue]:
-    """Return the groups of comparable runs, the one with the newest run first."""
+    """Return the groups of comparable runs, beginning with the group of the newest run."""
     groups: dict[str, JsonObject] = {}
     for entry in entries:
         if not entry.comparable or entry.archived:

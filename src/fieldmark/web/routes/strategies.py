@@ -67,7 +67,7 @@ def list_rule_sets(state: AppState) -> list[JsonValue]:
 
 
 def _path(state: AppState, name: str) -> Path:
-    """Return the file of a rule set; without a name, that of the default rules."""
+    """Return the file of a rule set; without a name, the file of the default rules."""
     if not name:
         return state.options.strategies
     if not RULE_SET.fullmatch(name):
@@ -91,8 +91,8 @@ def remove_rule_set(state: AppState, name: str) -> None:
 def read_strategies(state: AppState, name: str = "") -> JsonObject:
     """Return a rule set of the workspace, or the default rules.
 
-    The default rules are those that the server was started with, which cannot be replaced, or those
-    of the workspace; a missing file means no rules.
+    The default rules were set when the server was started, and cannot be replaced, or they belong
+    to the workspace; a missing file means no rules.
     """
     options, path = state.options, _path(state, name)
     if name and not path.is_file():
@@ -302,7 +302,7 @@ def delete_rule_set(name: str, state: StateDependency) -> ApiResponse:
 
 @router.get("/comparators", responses=errors())
 def list_comparators() -> ApiResponse:
-    """List all comparators by what they compare, with their descriptions and options."""
+    """List all comparators by kind of value, with their descriptions and options."""
     return ApiResponse({"groups": list(comparator_catalog())})
 
 
