@@ -334,7 +334,7 @@ def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(browser, tm
         page = new_page(server, browser)
         page.run("localStorage.setItem('fieldmark-rules', JSON.stringify({rows: [], gates: []}))")
         goto(page, f"{server.url}/rules", "document.querySelector('.strategy-table tbody tr')")
-        assert "default rules are those of rules.yaml" in page.text("#rules-file")
+        assert "default rules come from rules.yaml" in page.text("#rules-file")
         assert page.text(".count-chips").split() == ["1", "FUZZY", "1", "SEMANTIC"]
         assert page.run("document.querySelector('#convention').value") == "four_phase"
         assert page.run("document.querySelector('[aria-label=\"Fuzzy threshold\"]').value") == "0.7"

@@ -25,7 +25,7 @@ _WIDTH: Final = 100
 
 
 class _Kind(NamedTuple):
-    """What a value must be, in words, and the classes of such values."""
+    """A kind of value in words, and the classes of such values."""
 
     described: str
     types: tuple[type, ...]
@@ -43,7 +43,7 @@ _KINDS: Final[Mapping[object, _Kind]] = {
     Path: _Kind("a path", (str, os.PathLike)),
     Iterable[str]: _Kind("strings", (Iterable,)),
 }
-"""What values of a type are, in the order in which messages name them.
+"""The kinds of values of a type, in the order of messages.
 
 Arguments of other types are checked where they are used.
 """

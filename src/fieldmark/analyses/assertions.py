@@ -61,7 +61,7 @@ def failure_of(case: CaseResult, known: KnownOutcomes | None = None) -> str:
     """Return why a case fails a test, or an empty string.
 
     A case fails unless its verdict is pass or all of its mistakes are known. A case that could not
-    be evaluated, or in which nothing was compared, fails in any case.
+    be evaluated, or without compared values, fails in any case.
     """
     actual = outcomes_of(case)
     if actual is None:

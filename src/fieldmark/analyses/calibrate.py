@@ -90,7 +90,7 @@ _Drawn: TypeAlias = tuple[float, bytes, Label]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LabelSheet(ShownRecord):
-    """Pairs without verdicts, in the order in which they should be labeled."""
+    """Pairs without verdicts, in the recommended order of labeling."""
 
     run: str
     labels: tuple[Label, ...]
@@ -393,12 +393,12 @@ class WrongVerdict:
 class Calibration(ShownRecord):
     """The agreement of a comparator or judge with human verdicts.
 
-    `threshold` is its current threshold, and `chosen` the one with the best agreement, or the best
-    one that reaches `target`. `has_threshold` says whether a rule can set it. `examples` are the
-    first pairs with a wrong verdict. `unlabeled` rows have no verdict and are not used, and
+    `threshold` is its current threshold, and `chosen` the threshold with the best agreement, or the
+    best threshold that reaches `target`. `has_threshold` says whether a rule can set it. `examples`
+    are the first pairs with a wrong verdict. `unlabeled` rows have no verdict and are not used, and
     `contradictions` are pairs with both verdicts. `recorded_judges` computed the similarities of
     labels. `options` identify the judge, and `labels_sha256` the labels. `warnings` say why the
-    result may mean less than it seems to, and `spent` what was paid for models.
+    result may mean less than it seems to, and `spent` is the cost of models.
     """
 
     judge: str
@@ -758,7 +758,7 @@ def _judge(
     *,
     allow_code: bool,
 ) -> Comparator | ConfiguredEvaluator | None:
-    """Return what is measured, or `None` for recorded similarities."""
+    """Return the comparator or judge to measure, or `None` for recorded similarities."""
     if evaluation is not None:
         if rules is not None or match is not None:
             raise ConfigError.of("evaluation cannot be combined with rules or match")

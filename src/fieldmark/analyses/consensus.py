@@ -111,9 +111,9 @@ class MajorityVote:
 
     Each field gets the value that most documents have, where values agree if they are equal or
     their comparator matches them. Items of lists are aligned first. Absent, null and blank values
-    agree. In a tie, the document that agrees most with the others decides, then the canonical order
-    of documents: the result does not depend on their order. Comparators that need a provider are
-    not called; values of such fields agree if they are equal.
+    agree. In a tie, the document that agrees most with all other documents decides, then the
+    canonical order of documents: the result does not depend on their order. Comparators that need a
+    provider are not called; values of such fields agree if they are equal.
     """
 
     __slots__ = ("_plan", "_presence")
@@ -380,7 +380,7 @@ class FieldOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisputedField:
-    """A field on which candidates disagree, the most frequent value first.
+    """A field with different values in candidates, the most frequent value first.
 
     `agreement` is the share of pairs of candidates that agree. In a `tie`, several values are the
     most frequent.

@@ -111,7 +111,7 @@ _TONES: Final = {
     DiffVerdict.SAME: Tone.QUIET,
     DiffVerdict.NOT_COMPARABLE: Tone.QUIET,
 }
-"""The styles of changes, in the order in which attributes are listed."""
+"""The styles of changes, in the order of the list of attributes."""
 _CONCLUSIONS: Final = {DiffVerdict.WORSE: Tone.BAD, DiffVerdict.BETTER: Tone.GOOD}
 _CHANGE: Final = (
     Column("Before", "before", Format.NUMBER),
@@ -140,7 +140,7 @@ _DIRECTIONS: Final = {DiffVerdict.WORSE: Direction.WORSE, DiffVerdict.BETTER: Di
 
 
 class FieldValues(NamedTuple):
-    """The expected value of a changed field, and what the runs predicted."""
+    """The expected value of a changed field, and the predictions of the runs."""
 
     expected: JsonValue | Missing = MISSING
     before: JsonValue | Missing = MISSING
@@ -739,7 +739,7 @@ def _gather(
 
 
 def case_in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
-    """Return what the comparison of runs needs of a case."""
+    """Return the data of a case for the comparison of runs."""
     if not case.evaluator_results:
         return CaseInRun(case.outcomes, case.stats, run.table)
     scores = {result.name: result.score.score for result in case.evaluator_results}
@@ -958,7 +958,7 @@ def _row(
 
 
 def _title(diff: DiffResult, metric: str) -> str:
-    """Return the title of a metric, and in which run it is vacuous."""
+    """Return the title of a metric, and the name of the run where it is vacuous."""
     remark = diff.note(metric)
     return f"{METRIC_TITLES[metric]} ({remark})" if remark else METRIC_TITLES[metric]
 
@@ -1076,7 +1076,7 @@ def _headline(diff: DiffResult) -> str:
 
 
 def _changed_attributes(diff: DiffResult) -> Iterator[_Part]:
-    """Yield what the headline says after the verdict about attributes that changed significantly.
+    """Yield the part of the headline about attributes that changed significantly.
 
     The averages of a metric can hide them: one attribute is better, and another one worse.
     """

@@ -52,7 +52,7 @@ class RegisteredPlugin:
 
 
 class PluginList(ShownRecord, tuple[RegisteredPlugin, ...]):
-    """What is registered, in the order in which it is listed."""
+    """The registered strategies, in the order of the list."""
 
     __slots__ = ()
 
@@ -161,7 +161,7 @@ _TONES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One check: what was found, and what to do about it."""
+    """One check: its result, and how to fix a problem."""
 
     name: str
     status: CheckStatus
@@ -315,7 +315,7 @@ def _plugins() -> Check:
 
 
 def _directory(directory: Path) -> Check:
-    """Check that a file can be created in the directory, or in the one where it will be created."""
+    """Check that a file can be created in the directory, or in its parent if it does not exist."""
     name = "run directory"
     existing = directory
     while not existing.exists() and existing != existing.parent:

@@ -53,7 +53,7 @@ EvalSource: TypeAlias = str | Path | Mapping[str, object] | EvalSpec
 
 _SIDES: Final = ("expected", "candidate")
 _DOCUMENTS: Final = frozenset({*_SIDES, "input", "metadata"})
-"""The keys of a case that contain documents, in which functions are not allowed."""
+"""The keys of a case that contain documents; documents cannot contain functions."""
 _SEGMENT: Final = 256
 _SLOW_SEGMENT: Final = 32
 """Results are written more often if there are judges or a target, because they are slow."""

@@ -14,18 +14,29 @@ from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RecountedRun, RunLike, stored_run
 from fieldmark.analyses.result import RunResult
 from fieldmark.errors import ConfigError
-from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.clusters import MistakeCluster, MistakeClusters, MistakeExample
 from fieldmark.metrics.conventions import CountingOptions
-from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts
+from fieldmark.metrics.mistakes import (
+    MistakeCluster,
+    MistakeClusters,
+    MistakeExample,
+    MistakeReader,
+)
 from fieldmark.metrics.patterns import BY_NAME
-from fieldmark.metrics.rates import rates
+from fieldmark.metrics.rates import macro_mean, rates, sortable
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
-from fieldmark.metrics.slice_search import MIN_CASES, SearchedCase, WeakSlice, find_weak_slices
-from fieldmark.metrics.slices import METADATA, TAG, slice_text, value_texts
-from fieldmark.metrics.summary import Micro, Summary, sortable
-from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
+from fieldmark.metrics.slices import (
+    METADATA,
+    MIN_CASES,
+    TAG,
+    SearchedCase,
+    WeakSlice,
+    find_weak_slices,
+    slice_text,
+    value_texts,
+)
+from fieldmark.metrics.summary import Micro, Summary
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

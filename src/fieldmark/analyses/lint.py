@@ -54,7 +54,7 @@ _HALF_CENT: Final = Decimal("0.005")
 
 
 class LintCheck(StrEnum):
-    """What a finding is about, in the order in which findings are listed."""
+    """The kinds of findings, in the order of the list."""
 
     UNREADABLE = "unreadable"
     DUPLICATE_ID = "duplicate_id"
@@ -69,7 +69,7 @@ class LintCheck(StrEnum):
 
 
 class Example(NamedTuple):
-    """A value that a finding is about, or what is wrong with it, and the id of its document."""
+    """A value of a finding, or its problem, and the id of its document."""
 
     case: str
     text: str
@@ -621,7 +621,7 @@ class _Sums(NamedTuple):
 
 
 def _sum_faults(document: JsonObject) -> Iterator[tuple[str, str]]:
-    """Yield the key of each sum that can be checked, and what is wrong with it, if anything."""
+    """Yield the key of each sum that can be checked, and its problem if it has one."""
     sums = _sums(document)
     if not (sums.totals or sums.subtotals) or max(len(sums.totals), len(sums.subtotals)) > 1:
         return
@@ -687,7 +687,7 @@ def _item_amounts(value: JsonValue) -> list[Decimal]:
 
 
 def _signed_sums(amounts: Sequence[Decimal]) -> set[Decimal] | None:
-    """Return what discounts, fees and the like can add; `None` if there are too many."""
+    """Return the possible sums of discounts and fees; `None` if there are too many."""
     if len(amounts) > _MAX_ADJUSTMENTS:
         return None
     signs = product((-1, 0, 1), repeat=len(amounts))

@@ -12,8 +12,7 @@ from fieldmark.analyses.recount import RunLike, stored_intervals, stored_run
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, GateResult, check_gate, less_is_better
 from fieldmark.metrics.headline import MAIN_METRIC
-from fieldmark.metrics.power import POWER, gate_size
-from fieldmark.metrics.significance import ALPHA
+from fieldmark.metrics.significance import ALPHA, POWER, gate_size
 from fieldmark.metrics.summary import RunIntervals, Summary, summary_to_json
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import Data, Document, Line, note
@@ -60,7 +59,7 @@ class PowerResult(ShownRecord):
         return to_json(self)
 
     def document(self, *, top: int | None = None) -> Document:  # noqa: ARG002 - no table
-        """Return the conclusion, the gate to set, and what the run itself can detect."""
+        """Return the conclusion, the gate to set, and the drop that the run itself can detect."""
         way, option = ("an increase", "max") if less_is_better(self.metric) else ("a drop", "min")
         needed = plural(self.cases_needed, "case")
         lines = [

@@ -135,7 +135,7 @@ _MAX_TIED: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedRun:
-    """A run in a ranking: its value of the metric, the cases behind it, and what it cost.
+    """A run in a ranking: its value of the metric, the cases behind it, and its cost.
 
     Runs with the same value have the same `rank`. `note` says why the value means less than it
     seems to. `best` is true if the run cannot be told from the best. `perfect`, `missing`,
@@ -281,7 +281,7 @@ class RankResult(ShownRecord):
         }
 
     def page_data(self) -> JsonObject:
-        """Return what a page of the ranking shows."""
+        """Return the content of a page of the ranking."""
         return {**self.to_dict(), "title": _metric_title(self.metric)}
 
     def save(self, path: str | Path) -> None:
@@ -289,7 +289,7 @@ class RankResult(ShownRecord):
         write_atomic(Path(path), leaderboard_page(self.page_data()))
 
     def document(self, *, top: int | None = None) -> Document:
-        """Return the conclusion, the runs, what they cost, and the best runs by attribute.
+        """Return the conclusion, the runs, their cost, and the best runs by attribute.
 
         With a `top` of 0, no attributes are shown.
         """

@@ -154,7 +154,7 @@ class EmbeddedPages:
             yield cls(LocalPages(directory, group))
 
     def __call__(self, case_id: str, metadata: Mapping[str, JsonValue] | None) -> JsonObject:
-        """Return the first pages of a case, and what is left out."""
+        """Return the first pages of a case, and a note about further pages."""
         if self._left <= 0:
             return {"pages": [], "left_out": f"This report contains {_LIMITS}."}
         try:

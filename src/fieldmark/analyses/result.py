@@ -55,9 +55,9 @@ class RunResult(ShownRecord):
     def cases(self) -> CaseFrame:
         """The cases: one row per case, and each case by its id.
 
-        They are read from the directory of the run. If it was not saved, they are in memory or in
-        a temporary file. Those of files that are too large for this are read again, and must not
-        have changed.
+        They are read from the directory of the run. If it was not saved, they are in memory or in a
+        temporary file. If the files are too large for this, they are read again, and must not have
+        changed.
         """
         return CaseFrame(self._case_source(), self.summary)
 

@@ -1,4 +1,4 @@
-"""Review the fields of a run: which come first, decisions of people, and what they change."""
+"""Review the fields of a run: their order, decisions of people, and the effect of the decisions."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _VERDICTS: Final = {
     Decision.ACCEPT_TRUTH: False,
     Decision.AMBIGUOUS: True,
 }
-"""What a decision says about the two values of a field, for calibration.
+"""The verdict of a decision on the two values of a field, for calibration.
 
 An accepted candidate or a correction says that the truth was wrong, not whether the values match.
 """
@@ -318,7 +318,7 @@ class ReviewedField:
     label: Label | None = None
 
     def to_dict(self) -> JsonObject:
-        """Return the review as JSON, with what the run says about the field."""
+        """Return the review as JSON, with the data of the run about the field."""
         return {
             **self.review.to_dict(),
             "attribute": self.attribute,
@@ -379,7 +379,7 @@ class ReviewEffect:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReviewResult(ShownRecord):
-    """The current decisions on the fields of a run, and what they change.
+    """The current decisions on the fields of a run, and their effect.
 
     `effect` is missing if the metrics cannot be computed again; `note` says why. `rules` are the
     rules for the corrected truth, if it needs others than the run.
@@ -692,7 +692,7 @@ def _label(made: Review, reviewed: FieldResult) -> Label | None:
 def _changes(
     case: CaseResult, reviewed: Sequence[ReviewedField], any_of: frozenset[str]
 ) -> Iterator[Change]:
-    """Yield what the reviews change in the truth of a case.
+    """Yield the changes of the truth of a case by its reviews.
 
     A list in a field that now has acceptable values becomes one of them.
     """
@@ -802,7 +802,7 @@ def _settings(
             document = _with_any_of(_document(possible_rules), any_of)
             return resolved(document), document
     what = (
-        "the rules are not those of the run"
+        "the rules differ from the rules of the run"
         if rules is not None
         else "the rules of the run have changed or were not saved with it"
     )
@@ -822,7 +822,7 @@ def _document(rules: RulesLike) -> JsonObject:
 
 
 def _with_any_of(document: JsonObject, attributes: Iterable[str]) -> JsonObject:
-    """Return rules in which some attributes have lists of acceptable values."""
+    """Return rules with lists of acceptable values for some attributes."""
     fields = document.get("fields")
     rows = [row for row in fields if isinstance(row, dict)] if isinstance(fields, list) else []
     for attribute in attributes:
@@ -888,7 +888,7 @@ class Vote(NamedTuple):
 class QueuedField:
     """A field to review; `case` is the number of its case in the run.
 
-    `cost` is what the field costs in the score of its case. `votes` are the values of other runs,
+    `cost` is the loss of the field in the score of its case. `votes` are the values of other runs,
     and `agreement` is the share of pairs of runs that agree.
     """
 
@@ -954,7 +954,7 @@ class ReviewQueue(ShownRecord):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left out, as sentences."""
+        """Sentences about omitted fields."""
         rows = (
             (self.hidden, "saved without values cannot be reviewed"),
             (self.unread, "without a readable prediction left out"),
@@ -976,7 +976,7 @@ class ReviewQueue(ShownRecord):
         }
 
     def document(self, *, top: int | None = None) -> Document:
-        """Return the fields in the order in which to review them."""
+        """Return the fields in the order of their review."""
         rows: list[Row] = [
             {
                 "case_id": queued.field.case_id,

@@ -23,13 +23,8 @@ from fieldmark.metrics.headline import (
     SHORT_TITLES,
     flag_text,
 )
-from fieldmark.metrics.summary import (
-    RateVariations,
-    RunIntervals,
-    Summary,
-    sortable,
-    summary_to_json,
-)
+from fieldmark.metrics.rates import sortable
+from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary, summary_to_json
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import (
     Align,
@@ -202,7 +197,7 @@ _DATA: Final = (
 )  # fmt: skip
 _TONES: Final = {"complete": Tone.GOOD, "running": Tone.ACTIVE, "corrupt": Tone.BAD}
 _VERDICTS: Final = {"pass": "passed", "fail": "failed"}
-"""What a list says about the gates of a run; a run can also fail without gates."""
+"""The result of the gates of a run in a list; a run can also fail without gates."""
 _MINUTES: Final = len("2025-01-31T12:00")
 _ADVICE: Final = {
     "continue": "continue: target {target:g} not reached",
@@ -215,7 +210,7 @@ _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunList(ShownRecord):
-    """Runs in the order in which they started, and the directories that contain them."""
+    """Runs in the order of their start, and the directories that contain them."""
 
     entries: tuple[RunEntry, ...]
     roots: tuple[Path, ...] = (Path(ROOT),)
@@ -260,7 +255,7 @@ class RunList(ShownRecord):
     def shown_trend(
         self, metric: str, options: TrendOptions, *, run: str | None = None
     ) -> RunTrend:
-        """Return the trend of a metric with what is needed to show it."""
+        """Return the trend of a metric with the data to show it."""
         series = self.comparable(run)
         return RunTrend(
             metric=metric,

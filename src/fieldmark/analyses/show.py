@@ -296,10 +296,10 @@ class AppliedRule:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExplainResult(ShownRecord):
-    """A field of a case: its items, its rule, its outcome, and what it costs.
+    """A field of a case: its items, its rule, its outcome, and its cost.
 
-    `score_if_correct` is the score of the case without this mistake. `not_stored` says what the run
-    does not contain.
+    `score_if_correct` is the score of the case without this mistake. `not_stored` names missing
+    parts of the run.
     """
 
     run: str

@@ -345,7 +345,7 @@ def _load(path: str | Path) -> ThresholdSet:
 
 
 class _Attributes:
-    """The attributes with thresholds, by which documents are divided into values."""
+    """The attributes with thresholds, whose values are decided one by one."""
 
     def __init__(self, chosen: ThresholdSet) -> None:
         self._thresholds = chosen.attributes

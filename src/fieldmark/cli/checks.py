@@ -65,7 +65,7 @@ def lint_command(truth: tuple[str, ...], *, inputs: Inputs, output: OutputOption
 
 
 def _lint(truth: str, inputs: Inputs, output: OutputOptions, *, name: str) -> ExitCode:
-    """Print the findings in one file; with a name, an unreadable file does not hide the others."""
+    """Print the findings in one file; with a name, an unreadable file does not hide other files."""
     try:
         result = lint(truth, inputs=inputs)
     except FieldmarkError as error:
@@ -142,7 +142,7 @@ def doctor_command(
     installed: bool,
     output: OutputOptions,
 ) -> ExitCode:
-    """Check the installation, and say how to fix what is missing.
+    """Check the installation, and say how to fix each problem.
 
     Shows versions, the compiled kernel, optional features with the command that installs them,
     plug-ins, the run directory, the terminal, and the file with defaults of options. The exit code

@@ -141,8 +141,8 @@ def diff_command(before: Path, after: Path | None, **given: Unpack[_DiffArgument
     that improved or got worse, and how mistakes changed.
 
     With --power, compute how many cases a gate needs to detect a drop of a metric. The gate has a
-    fixed limit and is checked on new cases from the same source as those of BEFORE. Its limit is
-    computed too, and the smallest drop that the cases of BEFORE can detect.
+    fixed limit and is checked on new cases from the same source as the cases of BEFORE. Its limit
+    is computed too, and the smallest drop that the cases of BEFORE can detect.
     """
     output = given["output"]
     if given["power"]:
@@ -323,8 +323,8 @@ def consensus_command(
 ) -> int:
     """Combine PREDICTIONS by majority vote, field by field.
 
-    Shows how well they agree by attribute, and lists the fields on which they disagree most, which
-    are worth labeling first. No ground truth is needed. With --truth, the vote and the best of each
+    Shows how well they agree by attribute, and lists the fields with most disagreement, which are
+    worth labeling first. No ground truth is needed. With --truth, the vote and the best of each
     field, as if one always knew which prediction is right, are scored and ranked with PREDICTIONS.
     """
     if not candidates:

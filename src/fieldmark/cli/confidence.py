@@ -109,7 +109,7 @@ def thresholds_command(
 def triage_command(
     candidates: str, *, thresholds: Path, inputs: Inputs, out: Path | None, force: bool
 ) -> ExitCode:
-    """Accept the values of CANDIDATES with enough confidence, and leave the others for review.
+    """Accept the values of CANDIDATES with enough confidence; the others need review.
 
     CANDIDATES are predictions with confidences, as for `fieldmark score --confidence`. The output
     has one line of JSON per document, with a decision on each value. Values without a confidence or

@@ -1,7 +1,7 @@
 """Defaults of options from `fieldmark.toml`, or from `[tool.fieldmark]` in `pyproject.toml`.
 
-The nearest file applies, from the current directory upward. It may come with data from elsewhere,
-so it cannot permit code, overwrite files outside of its directory or open a server.
+The nearest file applies, from the current directory upward. Someone else may have made it, so it
+cannot permit code, overwrite files outside of its directory or open a server.
 """
 
 from __future__ import annotations

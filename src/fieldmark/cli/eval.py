@@ -90,7 +90,7 @@ def eval_command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
     """Run eval FILES: evaluators, judges and gates.
 
     All files are checked before the first case is run. A file with several targets makes one run
-    for each of them. An eval file can run programs, so treat it like a script; `fieldmark validate`
+    for each target. An eval file can run programs, so treat it like a script; `fieldmark validate`
     checks a file without running anything.
     """
     check_resume(given["resumed"])
@@ -142,7 +142,7 @@ def _load_specs(
 ) -> list[tuple[EvalSpec, str]]:
     """Load all files, or raise one error with the problems of all files.
 
-    A file with several targets gives an evaluation for each of them, with the name of the target.
+    A file with several targets gives an evaluation for each target, with its name.
     """
     specs: list[tuple[EvalSpec, str]] = []
     problems: list[Problem] = []

@@ -40,7 +40,7 @@ def _help_width() -> int:
 
 
 class GroupedOption(click.Option):
-    """An option that help lists under the heading `group`, after those with a smaller `place`.
+    """An option that help lists under the heading `group`, sorted by `place`.
 
     `describe` returns its help when it is needed. A `with_resume` option can be given when a run is
     resumed; an option that is not `configurable` cannot have a default in `fieldmark.toml`.
@@ -97,7 +97,7 @@ class HelpCommand(click.Command):
         self.exit_codes = exit_codes
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the same names in any context, because click remembers those of the first."""
+        """Return the same names in any context, because click remembers the first names."""
         return ["-h", "--help"]
 
     def get_help(self, ctx: click.Context) -> str:

@@ -29,7 +29,7 @@ GROUPS: Final = {
         "show": ("show", "List the worst cases of a run, or show a case or a field."),
         "improve": ("show", "Show what to fix first, and weak slices of the cases."),
         "lint": ("checks", "Find likely faults in ground truth."),
-        "review": ("calibrate", "Show the decisions of people on a run, and what they change."),
+        "review": ("calibrate", "Show the decisions of people on a run, and their effect."),
     },
     "Compare": {
         "diff": ("compare", "Compare two runs, or compute how many cases a gate needs."),
@@ -69,7 +69,7 @@ ERROR_CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
     RunLockedError: ExitCode.LOCKED,
     StorageError: ExitCode.STORAGE,
 }
-"""The exit codes of exceptions; that of all others is `BAD_INPUT`."""
+"""The exit codes of exceptions; all other exceptions exit with `BAD_INPUT`."""
 _DEBUG: Final = "FIELDMARK_DEBUG"
 _EXAMPLES: Final = (
     "fieldmark demo",

@@ -267,7 +267,7 @@ def _flag(option: DeclaredOption) -> str:
 
 
 def _describe(option: DeclaredOption) -> str:
-    """Return the help of an option, in which names of other options are their flags."""
+    """Return the help of an option, with the flags of the options that it names."""
     known = declared_options(RunOptions)
 
     def spelled(name: re.Match[str]) -> str:
@@ -520,7 +520,7 @@ def saved_runs(*names: str) -> CommandDecorator:
 
 
 class RunArguments(RunOptions, total=False):
-    """The arguments of commands that make a run: its options, and those of the command alone."""
+    """The arguments of commands that make a run: its options, and the command's own options."""
 
     save: bool
     resumed: str | Path | None
@@ -555,12 +555,12 @@ run_options: Final = combine(
 
 
 def bind_run_options(command: str, given: RunArguments) -> RunOptions:
-    """Return the options of a new run, or those of a run to resume."""
+    """Return the options of a new run, or of a run to resume."""
     context = click.get_current_context()
     options = {
         name: given[name]  # type: ignore[literal-required]
         for name, option in declared_options(RunOptions).items()
-        # An eval file can set the others.
+        # An eval file can set all other options.
         if name in given
         and not (
             option.opt.in_file and context.get_parameter_source(name) is ParameterSource.DEFAULT

@@ -196,7 +196,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _print_view(view: RenderableType, output: OutputOptions) -> None:
-    """Print what a terminal shows, with its size and colors."""
+    """Print text for a terminal, with its size and colors."""
     if isinstance(view, RichDocument) and _is_plain():
         write_stdout(view.text(WIDTH))
         return

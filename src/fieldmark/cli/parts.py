@@ -143,8 +143,8 @@ def merge_command(
 ) -> int:
     """Merge the results of all partitions of PLAN into a run.
 
-    The run is the same as that of `fieldmark score`, with the gates of the plan. A partition
-    without a result, or with that of another plan, is an error.
+    The run is the same as with `fieldmark score`, with the gates of the plan. A partition without a
+    result, or with the result of another plan, is an error.
     """
     with show_progress(output) as progress:
         directory = out or Path("runs") / new_run_id()

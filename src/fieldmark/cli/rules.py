@@ -116,7 +116,7 @@ class _RescoreArguments(TypedDict):
 @rules_option("Compare the saved documents again with this rules file or strategy file.")
 @convention_option(
     f"How outcomes are counted: {', '.join(CONVENTIONS)}."
-    "  [default: that of the rules, otherwise as in RUN]"
+    "  [default: from the rules, otherwise as in RUN]"
 )
 @set_option("wrong_value=fp")
 @option(

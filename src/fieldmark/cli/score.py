@@ -68,7 +68,7 @@ class _Arguments(RunArguments, total=False):
     group=COMPARISON,
     place=3,
     is_flag=True,
-    help="Also search for slices whose F1 is significantly lower than that of the other cases.",
+    help="Also search for slices with a significantly lower F1 than the other cases.",
 )
 @run_options
 def score_command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> int:

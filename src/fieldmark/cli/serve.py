@@ -144,7 +144,7 @@ def serve_command(
 
 
 def _parse_roots(given: tuple[str, ...], option: str = "--root") -> dict[str, Path]:
-    """Parse `[NAME=]DIR` strings; the name defaults to that of the directory."""
+    """Parse `[NAME=]DIR` strings; the default name is the name of the directory."""
     roots: dict[str, Path] = {}
     for text in given:
         name, _, rest = text.rpartition("=")

@@ -19,7 +19,7 @@ from fieldmark.cli.options import (
     values_option,
 )
 from fieldmark.cli.output import OutputOptions, WithWeakSlices, print_document
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.model.case import Verdict
 
 _LIST: Final = "List"
@@ -78,8 +78,8 @@ def show_command(
     that differ, the alignment of list items, and the results of all evaluators.
 
     A field is shown with its attribute and its aligned items, the comparator with its options and
-    where its rule comes from, the similarity and the threshold, the outcome, and what it costs
-    under the convention. Nothing is compared again, and what the run does not contain is named.
+    where its rule comes from, the similarity and the threshold, the outcome, and its cost under the
+    convention. Nothing is compared again, and missing parts of the run are named.
     """
     if case is None:
         reject_options({"only_mistakes", "values"}, "requires CASE")
@@ -129,7 +129,7 @@ def improve_command(run: Path, *, slices: bool, min_cases: int, output: OutputOp
     mistakes are grouped, with examples and a recommendation for the prompt, the schema or
     post-processing.
 
-    Weak slices are groups of cases whose F1 is significantly lower than that of the other cases.
+    Weak slices are groups of cases with a significantly lower F1 than the other cases.
     Cases are grouped by tag, metadata and values of the expected document, and by pairs of them.
     P-values are Holm-adjusted for the number of tested slices. `fieldmark rescore RUN --by KEY`
     shows all metrics of the slices by a key.

@@ -28,7 +28,7 @@ from fieldmark.data.json_rows import ValueSource, ensure_documents, is_record, t
 from fieldmark.data.rows import DerivedSource, RowBlock, RowSource
 from fieldmark.data.sources import DirectorySource
 from fieldmark.errors import DataError, Location, OptionError, with_location
-from fieldmark.metrics.detection.regions import class_names
+from fieldmark.metrics.detections import class_names
 from fieldmark.model.case import CaseContext
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.reader import ExportReader

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.compare.prompt_injection import INJECTION_WARNING, find_injections, texts_with_paths
 from fieldmark.evaluators.base import CaseScorer, Score, Status
-from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.evaluators.field_evaluators import ResponseQuality
 from fieldmark.judges.llm.chat import grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
 from fieldmark.judges.llm.connection import GradingConnection

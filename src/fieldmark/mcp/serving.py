@@ -115,7 +115,7 @@ def _call(toolbox: Toolbox, name: str, arguments: JsonObject) -> CallToolResult:
 
 
 def _problems(error: ValidationError) -> list[str]:
-    """Return what is wrong with arguments; their values are not repeated."""
+    """Return the problems of arguments; their values are not repeated."""
     return [
         f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}"
         for each in error.errors(include_input=False, include_url=False)[:_MAX_PROBLEMS]

@@ -25,8 +25,8 @@ from fieldmark.data.input_files import is_url
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.roots import LocalRoots, OutsideRootsError
 from fieldmark.errors import ConfigError, LimitError
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.summary import worst_attributes
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.exports.json import case_document
@@ -195,7 +195,7 @@ def bounded_json(result: JsonObject, items: int) -> JsonObject:
 
 
 class _Shortener:
-    """Shortens values, and notes what was left out by path."""
+    """Shortens values, and notes omissions by path."""
 
     def __init__(self, items: int, text: int) -> None:
         self._items = items
@@ -304,7 +304,7 @@ class Toolbox:
 
         A case has the outcome of every field with the expected and the predicted value, and the
         results of evaluators. A field has its aligned list items, the comparator with its options
-        and threshold, where its rule comes from, the similarity, and what the outcome costs.
+        and threshold, where its rule comes from, the similarity, and the cost of the outcome.
         """
         run = self._run("run", given.run)
         if given.case is None:
@@ -382,7 +382,7 @@ class Toolbox:
                 raise ConfigError.of(message) from error
             raise self._outside(argument) from error
         here = Path.cwd()
-        # Messages are shorter, and never name what is above a root.
+        # Messages are shorter, and never name directories above a root.
         return found.relative_to(here) if found.is_relative_to(here) else found
 
     def _outside(self, argument: str) -> ConfigError:
@@ -450,7 +450,7 @@ class Tool(NamedTuple):
 
     @property
     def description(self) -> str:
-        """What the tool does, for a model."""
+        """The description of the tool for a model."""
         return cleandoc(self.function.__doc__ or "")
 
     def call(self, toolbox: Toolbox, arguments: JsonObject) -> JsonObject:

@@ -92,11 +92,11 @@ class JudgeAgreement(NamedTuple):
             low, high = ((bound - chance) / (1 - chance) for bound in bounds)
             return max(-1.0, low), min(1.0, high)
         # Fleiss, Cohen and Everitt (1969), for two raters and two categories.
-        rest = 1 - kappa
-        agreed = both * (1 - (judge + people) * rest) ** 2
-        agreed += neither * (1 - (2 - judge - people) * rest) ** 2
+        remaining = 1 - kappa
+        agreed = both * (1 - (judge + people) * remaining) ** 2
+        agreed += neither * (1 - (2 - judge - people) * remaining) ** 2
         apart = judge_only * (people + 1 - judge) ** 2 + people_only * (judge + 1 - people) ** 2
-        variance = agreed + rest**2 * apart - (kappa - chance * rest) ** 2
+        variance = agreed + remaining**2 * apart - (kappa - chance * remaining) ** 2
         margin = NORMAL_QUANTILE * sqrt(max(0.0, variance) / whole) / (1 - chance)
         return max(-1.0, kappa - margin), min(1.0, kappa + margin)
 
@@ -135,7 +135,7 @@ def agreement_at(judged: Iterable[JudgedPair], threshold: float) -> JudgeAgreeme
     >>> agreement_at([JudgedPair(0.9, True), JudgedPair(0.7, True)], 0.8)[1:]
     (1, 0, 1, 0)
     """
-    counts = Counter((each.similarity >= threshold - _CLOSE, each.right) for each in judged)
+    counts = Counter((pair.similarity >= threshold - _CLOSE, pair.right) for pair in judged)
     return _agreement(threshold, counts)
 
 
@@ -148,8 +148,8 @@ def sweep(judged: Sequence[JudgedPair]) -> list[JudgeAgreement]:
     matches, others = (sum(tally[right] for tally in tallies.values()) for right in (True, False))
     rows: list[JudgeAgreement] = []
     both, judge_only = matches, others
-    for place, level in enumerate(levels):
-        threshold = threshold_between(levels[place - 1] if place else None, level)
+    for index, level in enumerate(levels):
+        threshold = threshold_between(levels[index - 1] if index else None, level)
         rows.append(
             JudgeAgreement(threshold, both, judge_only, matches - both, others - judge_only)
         )
@@ -164,12 +164,14 @@ def best_threshold(judged: Sequence[JudgedPair]) -> BestThreshold | None:
     rows = sweep(judged)
     if not rows:
         return None
-    place = max(range(len(rows)), key=lambda at: (rows[at].share or 0.0, rows[at].kappa or 0.0))
-    share = rows[place].share or 0.0
+    best = max(
+        range(len(rows)), key=lambda index: (rows[index].share or 0.0, rows[index].kappa or 0.0)
+    )
+    share = rows[best].share or 0.0
     least = share - sqrt(share * (1.0 - share) / len(judged)) - _CLOSE
-    *_, low = takewhile(lambda row: (row.share or 0.0) >= least, rows[place::-1])
-    *_, high = takewhile(lambda row: (row.share or 0.0) >= least, rows[place:])
-    return BestThreshold(rows[place], low.threshold, high.threshold)
+    *_, low = takewhile(lambda row: (row.share or 0.0) >= least, rows[best::-1])
+    *_, high = takewhile(lambda row: (row.share or 0.0) >= least, rows[best:])
+    return BestThreshold(rows[best], low.threshold, high.threshold)
 
 
 class ThresholdTarget(NamedTuple):
@@ -255,34 +257,34 @@ def cross_validate(
     are fewer folds; with fewer than two, there is no result.
     """
     ranked = enumerate(sorted(judged))  # the order of the labels does not matter
-    shuffled = [each for _, each in sorted(ranked, key=lambda item: _random_key(seed, item[0]))]
-    by_verdict = [[each for each in shuffled if each.right is right] for right in (True, False)]
+    shuffled = [pair for _, pair in sorted(ranked, key=lambda item: _random_key(seed, item[0]))]
+    by_verdict = [[pair for pair in shuffled if pair.right is right] for right in (True, False)]
     folds = min(_FOLDS, *map(len, by_verdict))
     if folds < 2:  # noqa: PLR2004 - one to choose, one to measure
         return None
-    ordered = [each for same in by_verdict for each in same]
+    ordered = [pair for same in by_verdict for pair in same]
     counts: Counter[tuple[bool, bool]] = Counter()
     limits: list[float | None] = []
     for fold in range(folds):
-        rest = [each for place, each in enumerate(ordered) if place % folds != fold]
-        chosen = threshold_for(rest, target)
+        training = [pair for index, pair in enumerate(ordered) if index % folds != fold]
+        chosen = threshold_for(training, target)
         limits.append(None if chosen is None else chosen.threshold)
         limit = inf if chosen is None else chosen.threshold - _CLOSE
-        counts.update((each.similarity >= limit, each.right) for each in ordered[fold::folds])
+        counts.update((pair.similarity >= limit, pair.right) for pair in ordered[fold::folds])
     whole = threshold_for(judged, target)
-    found = [limit for limit in limits if limit is not None]
-    complete = len(found) == folds
+    reached = [limit for limit in limits if limit is not None]
+    complete = len(reached) == folds
     return CrossValidation(
         folds,
         _agreement(inf if whole is None else whole.threshold, counts),
-        min(found) if complete else None,
-        max(found) if complete else None,
+        min(reached) if complete else None,
+        max(reached) if complete else None,
     )
 
 
-def _random_key(seed: int, place: int) -> bytes:
+def _random_key(seed: int, index: int) -> bytes:
     """Return a key that sorts places in a random order."""
-    return hashlib.sha256(b"%d %d" % (seed, place)).digest()
+    return hashlib.sha256(b"%d %d" % (seed, index)).digest()
 
 
 def auc(judged: Sequence[JudgedPair]) -> float | None:
@@ -308,7 +310,7 @@ def auc(judged: Sequence[JudgedPair]) -> float | None:
 
 def base_rate(judged: Sequence[JudgedPair]) -> float | None:
     """Return the agreement of a judge that always gives the more frequent verdict."""
-    matches = sum(each.right for each in judged)
+    matches = sum(pair.right for pair in judged)
     return max(matches, len(judged) - matches) / len(judged) if judged else None
 
 

@@ -24,11 +24,17 @@ from fieldmark.metrics.conventions import (
     OptionalMissing,
     PrimaryScore,
 )
-from fieldmark.metrics.counts import cost_table
+from fieldmark.metrics.counts import (
+    ERROR_TABLE,
+    ErrorCounts,
+    Mark,
+    cost_table,
+    mark_table,
+    verdict_at,
+    verdict_of,
+)
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
 from fieldmark.metrics.rates import Rates, f1, rates
-from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
-from fieldmark.metrics.verdict import Mark, mark_table, verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.kernel import COMPILED, kernel
@@ -193,7 +199,10 @@ class CaseCounter:
         """Return the metrics of one case; `unreadable` means that it has no candidate document."""
         alone = len(block.cells) > SMALL_CASE or unreadable or safety is not None
         if alone or (
-            self._graded and any(each.score != each.matched for each in block.comparisons.values())
+            self._graded
+            and any(
+                comparison.score != comparison.matched for comparison in block.comparisons.values()
+            )
         ):
             return self._count(block, unreadable=unreadable, safety=safety)
         key = tuple(block.cells)
@@ -321,7 +330,11 @@ class CaseCounter:
             # If all weights are 0, the score is 0; if all fields are neutral, there is nothing to
             # score.
             attributes = (self._table.attributes[cell >> CELL_BITS] for cell in case.block.cells)
-            return _NOTHING_TO_FIND if any(each.weight for each in attributes) else (0.0, False)
+            return (
+                _NOTHING_TO_FIND
+                if any(attribute.weight for attribute in attributes)
+                else (0.0, False)
+            )
         return min(1.0, max(0.0, fsum(earned) / weights)), False
 
 

@@ -8,8 +8,8 @@ from itertools import chain
 from math import fsum, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.summary import sortable
-from fieldmark.metrics.taxonomy import MISTAKES
+from fieldmark.metrics.counts import MISTAKES
+from fieldmark.metrics.rates import sortable
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
 

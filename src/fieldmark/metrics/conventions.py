@@ -268,7 +268,9 @@ class Convention:
         own = self._described_rules(rules)
         if not others:
             return canonical_sha256(own)
-        named: JsonObject = {name: self._described_rules(each) for name, each in others.items()}
+        named: JsonObject = {
+            name: self._described_rules(named_rules) for name, named_rules in others.items()
+        }
         return canonical_sha256({"rules": own, "others": named})
 
     def _described_rules(self, rules: Rules) -> JsonObject:
@@ -294,13 +296,13 @@ class Convention:
 
     def counting_sha256(self, *rules: Rules) -> str:
         """Return the hash of everything that determines counting, including weights of rules."""
-        weights: list[JsonValue] = [list(each) for each in rule_weights(*rules)]
+        weights: list[JsonValue] = [list(row) for row in rule_weights(*rules)]
         return canonical_sha256({"options": described(self.counting), "weights": weights})
 
 
 def rule_weights(*rules: Rules) -> tuple[tuple[str, float, bool], ...]:
     """Return the path and weight of each rule, and whether the field is required, each once."""
-    fields = (rule for each in rules for rule in each.fields)
+    fields = (rule for group in rules for rule in group.fields)
     return tuple(dict.fromkeys((rule.path, rule.weight, rule.required) for rule in fields))
 
 

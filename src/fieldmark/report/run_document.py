@@ -8,12 +8,8 @@ from typing import Final, cast
 
 from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
 from fieldmark.metrics.headline import QUALITY_METRICS, SHORT_TITLES, flag_text
-from fieldmark.metrics.summary import (
-    BY_CASE_EVALUATOR,
-    QUALITY_EVALUATOR,
-    Summary,
-    sortable,
-)
+from fieldmark.metrics.rates import sortable
+from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.document import (
     Align,

@@ -8,12 +8,12 @@ from math import inf
 from typing import Final, NamedTuple, get_type_hints
 
 from fieldmark.metrics.confidence import ConfidenceSummary
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.gates import GateKind, GateResult, RunFailure
 from fieldmark.metrics.headline import HEADLINE_METRICS
-from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.rates import Interval, sortable
 from fieldmark.metrics.slices import NO_VALUE
-from fieldmark.metrics.summary import FieldCost, Summary, sortable, worst_attributes
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.summary import FieldCost, Summary, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.records import to_json
 from fieldmark.values.text import plural

@@ -113,7 +113,7 @@ NORMALIZE: Final[ConfigKey[PythonFunction | None]] = ConfigKey(
     reader=lambda given, context: read_function(given, "normalize", context),
 )
 _DESCRIPTION: Final = ConfigKey(
-    "description", str, "What the field means, for language models that compare it.", default=""
+    "description", str, "The meaning of the field, for language models that compare it.", default=""
 )
 CALIBRATION_KEY: Final[ConfigKey[str | None]] = ConfigKey(
     CALIBRATION, str, "The file of `fieldmark calibrate measure --out` for a calibrated threshold."

@@ -38,8 +38,8 @@ _ALIGN: Final = "align"
 class RowNumbers:
     """Stored numbers for the attributes of a table, whose own numbers depend on earlier cases.
 
-    `seeds` are the attributes with small numbers, by default those of the first segment. `lists`
-    has the numbers of the lists that rows have used so far.
+    `seeds` are the attributes with small numbers, by default the attributes of the first segment.
+    `lists` has the numbers of the lists that rows have used so far.
     """
 
     __slots__ = ("_bases", "_limit", "_new", "_table", "lists", "seeds")

@@ -25,7 +25,7 @@ _EXTENSIONS: Final = ("png", "jpg", "jpeg", "webp", "gif", "pdf")
 class CasePage(NamedTuple):
     """One page of a case: the name of its file, its number there, and its size in points.
 
-    Only pages of PDF files have a size; that of an image is part of the image.
+    Only pages of PDF files have a size; an image contains its own size.
     """
 
     file: str

@@ -18,11 +18,11 @@ from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.confidence import ConfidenceTally, pooled_confidence
 from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.slices import SliceKey, check_slice_count
 from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.metrics.tally import Tally
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, all_read
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcomes import AttributeTable, Outcomes
@@ -85,7 +85,7 @@ def segments(batches: Iterable[Sequence[Case]], size: int = SEGMENT) -> Iterator
 
 
 def split_unreadable(segment: list[Case]) -> tuple[list[Case], list[Case]]:
-    """Return the cases with valid ground truth, and the others."""
+    """Return the cases with valid ground truth, and the cases with invalid ground truth."""
     if all_read(segment):
         return segment, []
     unreadable = [case for case in segment if case.input is CaseInput.INVALID_TRUTH]
@@ -97,7 +97,7 @@ class CaseProcessor:
 
     `own` contains the plans of single cases by id; all other cases use the shared plan. All plans
     share one attribute table. `safety` judges the predictions, if they are judged. With
-    `confidences`, results have those of their fields.
+    `confidences`, results have the confidences of their fields.
     """
 
     __slots__ = ("_confidences", "_convention", "_counter", "_own", "_safety", "plan")

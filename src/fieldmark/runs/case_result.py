@@ -46,7 +46,7 @@ class FieldResult:
     """One field: its path, its outcome and both values.
 
     `candidate_path` differs from `path` if aligned list items have different indexes. `case_id` is
-    the id of its case, and `confidence` that of the candidate, if it was read.
+    the id of its case, and `confidence` the confidence of the candidate, if it was read.
     """
 
     path: str
@@ -99,8 +99,8 @@ class CaseResult:
 
     `overall` is the combined result of the evaluators, if the case has any. `has_values` is false
     for a stored case whose documents were not saved, and `non_finite` are the positions of the
-    fields of a stored case whose candidate was NaN or infinite. `confidences` are those of
-    the values of the candidate by position, `None` for a value without one, in a run with
+    fields of a stored case whose candidate was NaN or infinite. `confidences` has the confidence of
+    each value of the candidate by position, `None` for a value without one, in a run with
     confidences. Fields are computed on access, so a run pays only for what it uses.
 
     >>> import fieldmark as fm

@@ -14,9 +14,9 @@ from fieldmark.compare.prompt_injection import INJECTION_NOTE
 from fieldmark.evaluators.base import SAFETY, EvaluatorResult, Score, Status
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.rates import Rates, rates
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts
@@ -337,11 +337,11 @@ def divide_row(line: bytes) -> tuple[str, int | None, bytes, int] | None:
     """Divide a row as `CaseEncoder` writes it, without parsing it.
 
     Returns its id, the number of the segment that it starts, its record, and where its documents
-    begin, or -1 if it has none. The record is what it says about the case besides its id and
-    documents. Any other row gives `None`; if the record is not complete, it is such a row as well.
+    begin, or -1 if it has none. The record is the row without its id and documents. Any other row
+    gives `None`; if the record is not complete, it is such a row as well.
     """
-    # In JSON text, a comma before a quote ends no string, so these are keys: of the row, if what is
-    # between them is complete.
+    # In JSON text, a comma before a quote ends no string, so these are keys: of the row, if the
+    # text between them is complete.
     plain = PLAIN_START.match(line)
     middle = line.find(_SCORE) if plain is None else plain.end()
     end = line.find(_EXPECTED, middle)

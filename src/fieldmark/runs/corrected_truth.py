@@ -32,7 +32,7 @@ _Step: TypeAlias = "str | int | NewItem"
 class TruthField:
     """A compared field, and where its value is or would be in the ground truth.
 
-    `positions` are those of its outcomes; a text whose words are counted has several.
+    `positions` are the positions of its outcomes; a text whose words are counted has several.
     """
 
     positions: tuple[int, ...]
@@ -87,7 +87,7 @@ def _parsed(attribute: str) -> Path | None:
 
 
 def _whole_text(case: CaseResult, word: FieldResult) -> tuple[FieldResult, tuple[int, ...]]:
-    """Return the field of a text, given that of a word, and the positions of all its words."""
+    """Return the field of a text from the field of a word, and the positions of all its words."""
     words = {
         position: each.outcome
         for position, each in enumerate(case.iter_fields())
@@ -151,7 +151,7 @@ def corrected_document(
     """
     root: dict[str, JsonValue | Missing] = {"": copy.deepcopy(document)}
     added: dict[tuple[_Step, ...], int] = {}
-    # What is removed may make place for another structure.
+    # A removed value may make place for another structure.
     for place, value in sorted(changes, key=lambda change: change.value is not MISSING):
         _change(root, place, value, added)
     found = _without_missing(root[""], candidate)

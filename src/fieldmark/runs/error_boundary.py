@@ -14,7 +14,7 @@ from fieldmark.compare.wrappers import AnyOf
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import SAFETY, EvaluatorResult, Score, Status
 from fieldmark.metrics.conventions import OnError
-from fieldmark.metrics.verdict import verdict_at
+from fieldmark.metrics.counts import verdict_at
 from fieldmark.model.case import Case, CaseInput, Verdict, documents_of
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import MISSING, JsonValue

@@ -91,7 +91,7 @@ class EvalSpec:
 
     @property
     def members(self) -> tuple[ConfiguredEvaluator, ...]:
-        """All evaluators: those of the file, then those of individual cases."""
+        """All evaluators: of the file, then of individual cases."""
         own = self.cases if isinstance(self.cases, tuple) else ()
         return (*self.evaluators, *(member for case in own for member in case.evaluators))
 
@@ -451,7 +451,7 @@ def _with_default(loaded: LoadedRules, convention: Convention, context: Context)
 
 
 def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None:
-    """Check that there are candidates, and that cases have what the evaluators require."""
+    """Check that there are candidates, and that cases have all parts that evaluators require."""
     cases = located.entries.get("cases", Located(value=None))
     produced = bool({"candidates", "target", "targets"} & located.entries.keys())
     inline = spec.cases if isinstance(spec.cases, tuple) else ()

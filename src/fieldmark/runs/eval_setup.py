@@ -34,9 +34,10 @@ _ADD_CANDIDATES: Final = "add candidates: FILE, target:, or candidate: in each c
 
 
 def one_per_target(spec: EvalSpec, names: Sequence[str] = ()) -> list[EvalSpec]:
-    """Return an evaluation for each target of a file, or for those with the given names.
+    """Return an evaluation for each target of a file, or for the targets with the given names.
 
-    The name of the target is part of that of the evaluation, so that a baseline has the same one.
+    The name of the evaluation contains the name of the target, so that a baseline has the same
+    target.
     """
     single = () if spec.target is None else (spec.target,)
     known = [target.name for target in spec.targets or single]
@@ -73,7 +74,7 @@ def for_target(spec: EvalSpec, name: str) -> EvalSpec:
 
 
 def target_identity(target: Target) -> JsonObject:
-    """Return what the predictions of a target depend on, for the manifest of a run.
+    """Return the settings that predictions of a target depend on, for the manifest of a run.
 
     Of a model, it contains the options; other targets are identified by a hash, because their
     options may contain anything.
@@ -113,7 +114,7 @@ def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:
 def with_optional_truth(spec: EvalSpec) -> EvalSpec:
     """Return the evaluation; rows need no ground truth if no evaluator uses it.
 
-    The cases are then those with a candidate in the file.
+    Then only cases with a candidate in the file are run.
     """
     elsewhere = spec.candidates is not None or spec.target is not None
     if (
@@ -189,7 +190,7 @@ class CaseSelection:
         self.excluded = 0
 
     def __call__(self, batches: Iterable[Sequence[Case]]) -> Iterator[Case]:
-        """Yield the selected cases and count the others."""
+        """Yield the selected cases and count all other cases."""
         for case in chain.from_iterable(batches):
             if self.wants(case.id, case.tags):
                 yield case

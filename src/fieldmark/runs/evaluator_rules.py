@@ -1,4 +1,4 @@
-"""The rules behind the metrics of an evaluation: for each case, those of its evaluators."""
+"""The rules behind the metrics of an evaluation: each case has the rules of its evaluators."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Final, NamedTuple, cast
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
 from fieldmark.evaluators.base import ConfiguredEvaluator
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
-from fieldmark.evaluators.field_evaluator import FieldEvaluator
-from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.evaluators.field_evaluators import ExtractionMetrics, FieldEvaluator, ResponseQuality
 from fieldmark.judges.safety import SafetyJudge
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.identity import describe
@@ -27,15 +25,15 @@ from fieldmark.values.paths import ANY_ITEM, ROOT, is_path, parse_path, path_key
 _NO_FIELDS: Final = Rules(
     scope=Scope.CONFIGURED, depth=Depth.LEAF, default=Exact(), aligner=Greedy()
 )
-"""The rules of a case whose evaluators compare no fields, although those of other cases do."""
+"""The rules of a case whose evaluators compare no fields, although evaluators of other cases do."""
 _RQS_OPTIONS: Final = ("rqs_weights", "rqs_form", "ignore_scope")
 
 
 def eval_settings(spec: EvalSpec) -> Settings:
     """Return the rules of the file, or for each case the rules of its evaluators.
 
-    If no evaluator of any case compares fields, all leaves of both sides are compared, or only
-    those of the ground truth if a case has no expected value.
+    If no evaluator of any case compares fields, all leaves of both sides are compared, or only the
+    leaves of the ground truth if a case has no expected value.
     """
     found = _EvaluatorRules(spec.convention)
     shared = found.add(spec.evaluators)

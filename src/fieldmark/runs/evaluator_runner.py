@@ -30,27 +30,25 @@ from fieldmark.evaluators.base import (
     start_accumulators,
 )
 from fieldmark.evaluators.composite import case_score
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
-from fieldmark.evaluators.field_evaluator import FieldEvaluator
+from fieldmark.evaluators.field_evaluators import ExtractionMetrics, FieldEvaluator, ResponseQuality
 from fieldmark.evaluators.json_schema import (
     JsonSchema,
     SchemaError,
     SchemaErrors,
     SchemaRunner,
 )
-from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.judges.judge_protocol import encode_request
 from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup
 from fieldmark.judges.process_pool import ProcessPool
 from fieldmark.judges.process_tree import end_with_parent
 from fieldmark.judges.program import MEGABYTE, ProcessLimits, Program
-from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import OnError
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.rates import ExactSum
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, EvaluatorSummary
 from fieldmark.metrics.tally import VerdictCounts
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
@@ -123,7 +121,7 @@ _NO_STATS: Final = CaseStats(
 
 
 class ComparingEvaluator(NamedTuple):
-    """An evaluator that compares fields; a judge of safety contains the one that does."""
+    """An evaluator that compares fields, or the evaluator inside a judge of safety."""
 
     name: str
     evaluator: Evaluator | Judge | Combiner
@@ -133,7 +131,7 @@ class ComparingEvaluator(NamedTuple):
 def comparing_evaluators(
     evaluators: Iterable[ConfiguredEvaluator],
 ) -> Iterator[ComparingEvaluator]:
-    """Yield the evaluators that compare fields, including those in combiners."""
+    """Yield the evaluators that compare fields, including evaluators in combiners."""
     for name, evaluator in _flattened(evaluators):
         fields = getattr(evaluator, "quality", evaluator)
         if isinstance(fields, FieldEvaluator):
@@ -143,7 +141,7 @@ def comparing_evaluators(
 class EvaluatorState(NamedTuple):
     """What evaluators collect over the cases of a part of a run.
 
-    The accumulators are those of the evaluators with metrics over all cases, in their order.
+    Evaluators with metrics over all cases have accumulators, in the same order.
     """
 
     totals: EvaluatorTotals
@@ -196,14 +194,14 @@ class EvaluatorRunner:
         self.documents = DocumentPaths([*paths, *self._rule_paths()])
 
     def take_state(self) -> EvaluatorState:
-        """Return what was collected so far, and start over."""
+        """Return the collected results, and start over."""
         accumulators = list(self._accumulators.values())
         state = EvaluatorState(self._totals, accumulators, self.documents)
         self._start_over()
         return state
 
     def merge(self, state: EvaluatorState) -> None:
-        """Add what a runner with the same evaluators collected over the next cases."""
+        """Add the results of a runner with the same evaluators over the next cases."""
         self._totals.merge(state.totals)
         for own, other in zip(self._accumulators.values(), state.accumulators, strict=True):
             own.merge(other)
@@ -335,7 +333,7 @@ class EvaluatorRunner:
     ) -> CaseStats:
         """Return the metrics of a case with those that come from its evaluators.
 
-        A case without such an evaluator, or in which it failed, has none of these metrics.
+        A case without such an evaluator, or with a failure of it, has none of these metrics.
         """
         options = {} if self._settings is None else self._settings.evaluator_options
         if not options:
@@ -365,7 +363,7 @@ class EvaluatorRunner:
     ) -> Callable[[], tuple[EvaluatorResult, ...]]:
         """Start the judges; the other evaluators run when the results are requested.
 
-        `scores` receives the score of every evaluator, also of those in combiners, by its `id()`.
+        `scores` receives the score of every evaluator, also in combiners, by its `id()`.
         """
         pending = [(each, self._start(each, case, scores, result)) for each in evaluators]
         return lambda: tuple(EvaluatorResult.of(each, score()) for each, score in pending)
@@ -490,7 +488,7 @@ def _all_evaluators(
 def _flattened(
     evaluators: Iterable[ConfiguredEvaluator], prefix: str = ""
 ) -> Iterator[tuple[str, Evaluator | Judge | Combiner]]:
-    """Yield all evaluators with their names, including those in combiners; names may repeat."""
+    """Yield all evaluators with their names, also inside combiners; names may repeat."""
     for each in evaluators:
         name = f"{prefix}{each.name}"
         yield name, each.evaluator

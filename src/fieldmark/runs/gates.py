@@ -79,8 +79,8 @@ def resolve_baseline(options: RunOptions, evaluation: str = "") -> RunOptions:
     """Return the options with the directory of the baseline.
 
     A baseline is named like any run: in the directory of `out`, or in `runs`. `latest` is the
-    latest complete run other than the one to be written. The baseline of an evaluation, given by
-    its name, is a run of the same evaluation, unless it is named by its path or full id.
+    latest complete run other than the new run. The baseline of an evaluation, given by its name, is
+    a run of the same evaluation, unless it is named by its path or full id.
     """
     name, out = options["baseline"], options["out"]
     if name is None:
@@ -149,7 +149,7 @@ class RunGates:
         )
 
     def or_those_of(self, results: Sequence[GateResult]) -> RunGates:
-        """Return these gates with those of the run that is rescored, given by their results.
+        """Return these gates with the gates of the rescored run, which its results name.
 
         Gates of the rules replace those on the same metric; gates that are given as options
         replace all.
@@ -235,7 +235,7 @@ class RunGates:
     ) -> Summary:
         """Return the summary with all gates checked and the reasons why the run did not pass.
 
-        A gate on an unknown metric fails. `max_errors` and `unmet` are those of `run_failures`.
+        A gate on an unknown metric fails. `max_errors` and `unmet` are arguments of `run_failures`.
         Without `values`, gates may name classes, but no message suggests any.
         """
         results: tuple[GateResult, ...] = ()

@@ -27,7 +27,7 @@ eight times as much."""
 
 
 class KeptCases:
-    """The cases of a run, each of which can be read any number of times.
+    """The cases of a run, which can be read any number of times.
 
     The first results are kept as they are, which takes no time. If there are more of them, all are
     encoded like the rows of a saved run, in a temporary file. With `read_again`, which repeats the

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final, cast
 
 from fieldmark.data.input_files import open_file, read_whole
 from fieldmark.errors import ConfigError, LimitError, Location, StorageError
-from fieldmark.metrics.taxonomy import MISTAKES
+from fieldmark.metrics.counts import MISTAKES
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import Outcome

@@ -44,7 +44,7 @@ class Label:
     @property
     @computed_field()
     def pair(self) -> str:
-        """A hash of both values, by which changes in a spreadsheet are recognized."""
+        """A hash of both values, which reveals changes in a spreadsheet."""
         return _digest(None if self.expected is MISSING else self.expected, self.candidate)
 
     @property
@@ -105,7 +105,7 @@ def _similarity(given: object) -> float | None:
 def _original(
     expected: JsonValue | Missing, candidate: JsonValue, pair: str
 ) -> tuple[JsonValue | Missing, JsonValue]:
-    """Return the values with this hash: those of a cell may be escaped, or JSON as text."""
+    """Return the values with this hash: values of a cell may be escaped, or JSON as text."""
     for one in _readings(None if expected is MISSING else expected):
         for other in _readings(candidate):
             if _digest(one, other) == pair:
@@ -117,7 +117,7 @@ def _original(
 
 
 def _readings(cell: JsonValue) -> Iterator[JsonValue]:
-    """Yield what a cell of a table can stand for."""
+    """Yield the possible values of a cell of a table."""
     yield cell
     if isinstance(cell, str):
         yield from_csv(cell)

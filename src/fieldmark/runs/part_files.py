@@ -61,7 +61,7 @@ _Part = TypeVar("_Part", "_PartitionFile", "_ResultFile")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """A run that is divided into partitions; `options` are those of a saved run.
+    """A run that is divided into partitions; `options` are the options of a saved run.
 
     `names` are the inputs as they were given, `seeds` the attributes with small numbers in rows.
     """

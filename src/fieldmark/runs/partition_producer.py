@@ -42,7 +42,7 @@ def why_indivisible(prepared: PreparedRun, observers: Sequence[Observer], engine
     if prepared.own_evaluators or settings.own_rules:
         return "cases have evaluators of their own"
     if not prepared.stream.sides:
-        return "the cases are those of a saved run"
+        return "the cases come from a saved run"
     if observers:
         return "the result of each case is reported while it runs"
     if settings.safety is not None:

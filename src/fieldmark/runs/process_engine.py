@@ -216,7 +216,7 @@ def _end(processes: Iterable[BaseProcess], results: SimpleQueue[object] | None) 
 _worker: Callable[[Task], _SpooledResult] | None = None
 """Processes a task, if this process is a worker."""
 _open: Final = ExitStack()
-"""What a worker keeps open until its process ends."""
+"""The resources that a worker keeps open until its process ends."""
 
 
 def _start_worker(job: Job, spools: str, parent: int, files: Sequence[int]) -> None:

@@ -34,7 +34,7 @@ _OFFLINE: Final = {"offline": True, "download": False}
 
 
 def for_run(thing: _Thing, *, offline: bool = False) -> _Thing:
-    """Return rules or an evaluation for one run, in which no pair is sent to a model twice.
+    """Return rules or an evaluation for one run that sends no pair to a model twice.
 
     With `offline`, models use only cached responses.
     """
@@ -110,7 +110,7 @@ class ProviderSet:
         return _once([cast("Metered", each) for each in metered])
 
     def spent(self) -> JsonObject:
-        """Return what was paid for all models so far; nothing if there are none."""
+        """Return the cost of all models so far; nothing if there are none."""
         spent = [{**_described(each), **each.spent()} for each in self.metered]
         return total_spent(spent) if spent else {}
 
@@ -123,14 +123,14 @@ class Metered(Protocol):
         ...
 
     def spent(self) -> JsonObject:
-        """Return what was paid, and the original cost of cached responses."""
+        """Return the cost, and the original cost of cached responses."""
         ...
 
 
 class RunUsageLog:
     """Adds model usage to a summary, also that of earlier attempts, and writes it while it runs.
 
-    What was paid is written with every call, so that a resumed run continues with the rest of its
+    The cost is written with every call, so that a resumed run continues with the rest of its
     budget; a response is written after the rows that use it. Each response counts once.
     """
 
@@ -184,7 +184,7 @@ class RunUsageLog:
 
 
 class _Usage(NamedTuple):
-    """What the responses of a model cost, and what was paid for them."""
+    """The original cost of the responses of a model, and the amount that was paid."""
 
     usage: JsonObject
     spent: JsonObject
@@ -252,7 +252,7 @@ def _append_change(
 
 
 def _change_from_json(record: JsonObject) -> SpentChange:
-    """Return a change of what was paid; a response is none."""
+    """Return a change of the cost; a response is no change."""
 
     def count(name: str) -> int:
         value = record.get(name)

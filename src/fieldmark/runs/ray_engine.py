@@ -2,7 +2,7 @@
 
 The result of a task does not depend on other tasks: it reports every attribute that its rows use,
 and nothing is written before it arrives. So Ray may repeat any task, also after the node with its
-result was lost. What is expensive to start stays open in a worker process.
+result was lost. Judges and providers that are expensive to start stay open in a worker process.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _MAX_STARTS: Final = 5
 """How often it is tried to start a cluster on this machine."""
 _CHECK_ADDRESS: Final = "check the address, and RAY_AUTH_TOKEN if the cluster requires a token"
 _JOIN_BLOCKS: Final = 16
-"""The number of blocks of 1 MB of which a task reads the ids."""
+"""A task reads the ids of this number of blocks of 1 MB."""
 _JOIN_BYTES: Final = 256 << 20
 """The input size in bytes for each partition of a join, which holds only ids and offsets."""
 _JOIN_BATCH: Final = 4096

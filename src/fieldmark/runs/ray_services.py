@@ -1,7 +1,7 @@
 """Judges and providers for the workers of a cluster, which only one process calls.
 
 Workers send requests to one actor, which passes them to the process that started the run. So rate
-limits, budgets, caches, credentials and programs are those of that process, and no request is made
+limits, budgets, caches, credentials and programs belong to that process, and no request is made
 twice if a task is repeated. Responses of models are part of the usage when the results of their
 task have arrived, because a resumed run repeats all other tasks.
 """
@@ -38,7 +38,7 @@ _MAX_REQUESTS: Final = 100_000
 
 
 class _Request(NamedTuple):
-    """What a worker requests: the number of a judge or a provider, and its argument.
+    """A request of a worker: the number of a judge or a provider, and its argument.
 
     Requests with the same `key` are the same, unless it is empty. `task` is the first segment of
     the task that sends it.
@@ -122,7 +122,7 @@ _task = 0
 
 
 def start_task(segment: int) -> None:
-    """Note on which task this process works now, by its first segment."""
+    """Note the current task of this process, by its first segment."""
     global _task  # noqa: PLW0603 - any thread may send requests
     _task = segment
 
@@ -232,7 +232,7 @@ class Services:
                 self._known.pop((number, case_id), None)
 
     def close(self) -> None:
-        """Record all other responses: if the run continues elsewhere, memos contain them."""
+        """Record all other responses, so that the run can continue on another machine."""
         self._record()
 
 

@@ -1,4 +1,4 @@
-"""Reviews: what a person decided about one field of a run, and what the decision means."""
+"""Reviews: the decision of a person about one field of a run, and its meaning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIGITS: Final = 16
 
 
 class Decision(StrEnum):
-    """What a person decided about a field.
+    """The decision of a person about a field.
 
     `COMMENT` decides nothing, and `UNDO` withdraws another review.
     """
@@ -139,8 +139,8 @@ def append_review(
 ) -> Review:
     """Append the review that `make` returns for those that exist, and write it to disk.
 
-    Only one process at a time does so. What an interrupted process left of a line is removed, and
-    so is a line that cannot be written completely.
+    Only one process at a time does so. The incomplete line of an interrupted process is removed,
+    and so is a line that cannot be written completely.
     """
     if not (run / MANIFEST).is_file():
         raise ConfigError.of(f"{run} is not a run directory")

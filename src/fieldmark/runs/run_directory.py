@@ -55,7 +55,7 @@ class WholeResults(NamedTuple):
 
 
 class RunCopy(Protocol):
-    """A copy of a run elsewhere, which is updated while the run is written."""
+    """A remote copy of a run, which is updated while the run is written."""
 
     def write_manifest(self, content: bytes, *, complete: bool) -> None:
         """Write the manifest; everything that it describes is already copied."""
@@ -209,7 +209,7 @@ class RunDirectory:
         write_atomic(self.path / ATTRIBUTES, content, self._disk)
 
     def append_spent(self, record: JsonObject) -> None:
-        """Append a change of what was paid for models, or a response that rows use; thread-safe.
+        """Append a change of the cost of models, or a response that rows use; thread-safe.
 
         It is not synchronized to disk, so it outlives this process, but not a power failure. Calls
         that end after the run was closed are not recorded.
@@ -227,7 +227,7 @@ class RunDirectory:
                 raise StorageError(message) from error
 
     def read_spent(self) -> list[JsonObject]:
-        """Return what was appended before the run was interrupted."""
+        """Return the records that were appended before the run was interrupted."""
         try:
             lines = (self.path / SPENT_LOG).read_bytes().split(b"\n")
         except OSError:

@@ -210,7 +210,7 @@ def list_runs(root: Path | str, *, update_cache: bool = True) -> list[RunEntry]:
         # Without the cache, the next listing is slower.
         with suppress(StorageError):
             write_atomic(Path(directory) / INDEX, strict_json(to_json(_Index(fresh))))
-    # Copies of runs from elsewhere may have the same number; then by time, then by name.
+    # Copied runs may have the same number; then by time, then by name.
     return sorted(entries, key=_ORDER)
 
 

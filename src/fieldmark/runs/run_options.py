@@ -120,14 +120,14 @@ _resampled = partial(Opt, group=RUN, place=4, metavar="N", stored="if set", in_f
 
 
 class ScoreSources(TypedDict, total=False):
-    """What is scored."""
+    """The inputs of `score`."""
 
     truth: Annotated[InputLike | None, Opt("The ground truth.", stored="always")]
     candidate: Annotated[InputLike | None, Opt("The predictions.", stored="always")]
 
 
 class EvalSources(TypedDict, total=False):
-    """What is evaluated."""
+    """The input of `eval`."""
 
     file: Annotated[str | Path, Opt("The eval file.", default="", stored="always")]
 
@@ -148,7 +148,7 @@ class RuleOptions(TypedDict, total=False):
         str | None,
         _compared(
             "How outcomes are counted: {names}.",
-            default_note="that of the rules, otherwise confusion",
+            default_note="from the rules, otherwise confusion",
             place=1,
             http=True,
             mcp=True,
@@ -473,7 +473,7 @@ _KINDS: Final = {"score": (ScoreSources, ScoreOptions), "eval": (EvalSources, Ev
 
 
 def complete_options(**given: Unpack[RunOptions]) -> RunOptions:
-    """Check options, and add the defaults of the others; `None` stands for the default."""
+    """Check options, and add the defaults of missing options; `None` stands for the default."""
     options: dict[str, object] = {}
     problems: list[Problem] = []
     for name, option in declared_options(RunOptions).items():
@@ -558,7 +558,7 @@ def with_yaml(given: InputLike | None) -> InputLike | None:
 
 
 def slice_keys(options: RunOptions) -> tuple[SliceKey, ...]:
-    """Return what the cases are grouped by."""
+    """Return the keys that group the cases."""
     return parse_slice_keys(strings(options["by"]))
 
 

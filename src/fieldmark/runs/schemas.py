@@ -230,7 +230,7 @@ def _with_keys(keys: KeyTable, options: Mapping[str, JsonObject]) -> JsonObject:
 
 
 def _eval_definitions() -> JsonObject:
-    """Return all definitions for eval files, except those for rules."""
+    """Return all definitions for eval files, except the definitions for rules."""
     evaluators = [name for name, _ in registry.strategies(Plugin.EVALUATORS)]
     gates = _described(
         GATE_KEYS.to_schema(),

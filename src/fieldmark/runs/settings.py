@@ -88,8 +88,9 @@ def resolve_settings(
 ) -> Settings:
     """Resolve the rules and the convention; raise an error for invalid ones.
 
-    The default convention is that of the rules, otherwise the `default`. With `allow_code`, rules
-    may name Python functions. `confidence` is added to that of the rules.
+    Without `convention`, the convention of the rules applies, otherwise the `default`. With
+    `allow_code`, rules may name Python functions. `confidence` is added to the setting of the
+    rules.
     """
     allow_code = options.get("allow_code", False)
     loaded = _load(options.get("rules"), allow_code=allow_code)
@@ -149,7 +150,7 @@ def _source(loaded: LoadedRules, convention: Convention, **given: str | None) ->
 def resolve_confidence(
     given: ConfidenceLike, own: ConfidenceOptions | None
 ) -> ConfidenceOptions | None:
-    """Return how confidences are read: given options replace those of the rules."""
+    """Return how confidences are read: given options replace the options of the rules."""
     if given is None:
         return own
     from fieldmark.values.value_confidences import ConfidenceOptions  # not needed by most runs

@@ -47,7 +47,7 @@ def check_rescorable(run: StoredRun) -> None:
 class StoredPairs(PairStream):
     """The cases of a run, read from its rows instead of its inputs.
 
-    Cases with invalid ground truth have no row; their number is that of the run. With `numbers`,
+    Cases with invalid ground truth have no row; their number is stored in the run. With `numbers`,
     only a sample of the cases is read. `results` are the stored results of the cases that were
     read, with their numbers; the consumer removes them.
     """
@@ -125,7 +125,7 @@ class StoredPairs(PairStream):
 class StoredSafety:
     """The safety of the predictions of a run, which does not depend on rules.
 
-    `results` are those of the next cases, in their order.
+    `results` are the results of the next cases, in their order.
     """
 
     name: str

@@ -26,7 +26,7 @@ _BUFFER: Final = 1 << 18
 
 
 class ResultRows(ABC):
-    """Rows of results, and what is needed to decode them."""
+    """Rows of results, and the tables to decode them."""
 
     @property
     @abstractmethod
@@ -83,7 +83,7 @@ class ResultRows(ABC):
     def numbered(
         self, numbers: Container[int] | None = None
     ) -> Iterator[tuple[int, int, CaseResult]]:
-        """Yield all cases, or those with these numbers: the number, the bytes read, the case."""
+        """Yield the number, the bytes read and the case, of all cases or of some numbers."""
         attributes, size = StoredAttributes(self.attributes), 0
         for number, line in enumerate(self.lines(), 1):
             size += len(line)

@@ -53,7 +53,7 @@ _KEY: Final = re.compile(r"\.|\[\"")
 _ERRORS_COUNT: Final = itemgetter(CaseStats._fields.index("errors_count"))
 _IS_VACUOUS: Final = itemgetter(CaseStats._fields.index("vacuous"))
 _NAMED: Final = 3
-"""The maximum number of cases or lists of one type that are named; the others are counted."""
+"""The maximum number of cases or lists of one type that are named; further ones are counted."""
 _MAX_ATTRIBUTES: Final = 10_000
 """The maximum number of attributes that are remembered for suggestions."""
 _UNREADABLE: Final[Mapping[CaseInput, str]] = {
@@ -200,7 +200,7 @@ class CaseWarnings:
                 raise ValueError("warnings must be four lists")
 
     def errors(self) -> list[str]:
-        """Return a warning for each of the first few cases with a problem, and one for the rest."""
+        """Return a warning for each of the first few cases with a problem, and one with a count."""
         warnings: list[str] = []
         for problem, number in self._counts.items():
             warnings += [f"{problem}: {text}" for text in self._first[problem]]
@@ -357,10 +357,10 @@ def unused_rules(
 ) -> list[str]:
     """Return a warning for each path in the rules that was never compared, with a suggestion.
 
-    `unseen` are those of `CaseWarnings`. Another path is not compared if a value around it is
-    compared as a whole, or if it is out of scope. If nothing was compared at all, only a path that
-    a prediction has is known to be missing from the ground truth. Suggestions are paths of the
-    `documents`, by default those of the compared fields.
+    `unseen` are the unseen paths of `CaseWarnings`. Another path is not compared if a value around
+    it is compared as a whole, or if it is out of scope. If nothing was compared at all, only a path
+    that a prediction has is known to be missing from the ground truth. Suggestions are paths of the
+    `documents`, by default the paths of the compared fields.
     """
     nothing_compared = not any(facts.values())
     absent = Presence.ABSENT

@@ -7,11 +7,11 @@ from operator import attrgetter
 from typing import Final, cast
 
 from fieldmark.errors import Location, OptionError
-from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
+from fieldmark.metrics.rates import sortable
 from fieldmark.metrics.slices import TAG, SliceKey, parse_slice_keys
-from fieldmark.metrics.summary import case_sort_key, sortable
+from fieldmark.metrics.summary import case_sort_key
 from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Annotated, Final, NamedTuple, cast
 
 from fieldmark.errors import DataError, Location
-from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
+from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.runs.attribute_table import StoredAttributes

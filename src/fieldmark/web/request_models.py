@@ -472,8 +472,8 @@ class CaseQuery(_Paged):
             "fn",
         ] | None,
         Field(
-            description="An outcome of a field, or what it counts as: `fp` selects cases with a"
-            " false positive. With `attribute`, that of a field of the attribute."
+            description="An outcome of a field, or one of its counts: `fp` selects cases with a"
+            " false positive. With `attribute`, the field belongs to the attribute."
         ),
     ] = None  # fmt: skip
     attribute: Annotated[

@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema
 from fieldmark.analyses.runs import TrendConclusion, TrendStep
 from fieldmark.data.roots import FileEntry
 from fieldmark.metrics.consistency import Ranking
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.model.json import Missing
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.manifest import RunEntry

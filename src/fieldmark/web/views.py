@@ -8,9 +8,8 @@ from typing import Final
 import orjson
 
 from fieldmark.errors import ConfigError, DataError
-from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.headline import METRIC_TITLES
-from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.quality import rqs_formula
 from fieldmark.metrics.summary import summary_to_json

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fieldmark import registry
-from fieldmark.evaluators.field_evaluator import FieldEvaluator
+from fieldmark.evaluators.field_evaluators import FieldEvaluator
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.outcome import Outcome
 from fieldmark.rules.target_settings import CALL_KEYS

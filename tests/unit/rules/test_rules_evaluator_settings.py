@@ -18,7 +18,7 @@ from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import ConfigError
-from fieldmark.evaluators.configured_fields import FieldAccuracy
+from fieldmark.evaluators.field_evaluators import FieldAccuracy
 from fieldmark.metrics.conventions import Aggregation, RqsForm, RqsWeights
 from fieldmark.model.rule import Rule, Scope
 from fieldmark.registry import Plugin

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
-from fieldmark.metrics.averages import MacroMean
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.gates import GateKind, GateResult
 from fieldmark.metrics.quality import QualityBuckets
-from fieldmark.metrics.rates import Rates
+from fieldmark.metrics.rates import MacroMean, Rates
 from fieldmark.metrics.summary import (
     AppliedConvention,
     AttributeSummary,
@@ -29,7 +29,6 @@ from fieldmark.metrics.summary import (
     summary_to_json,
 )
 from fieldmark.metrics.tally import CaseTotals, VerdictCounts
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.rule import Depth
 from fieldmark.values.records import to_json
 

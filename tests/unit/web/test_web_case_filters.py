@@ -7,9 +7,8 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.runs.stored_run import open_run
 from fieldmark.web import case_index

@@ -38,7 +38,7 @@ def proposed_rules(proposals: Iterable[InferredRule]) -> JsonObject:
 def render_proposal(
     proposals: Sequence[InferredRule], *, source: str, warnings: Iterable[str] = ()
 ) -> str:
-    """Return the text of a rules file; `source` names what the rules are proposed from."""
+    """Return the text of a rules file; `source` names the data or the schema."""
     lines = [
         *(f"# warning: {_comment(text)}" for text in warnings),
         f"# Proposed from {_comment(source)}. The comment above each rule gives the reason.",
@@ -94,8 +94,8 @@ _KEYWORDS: Final = (b"$schema", b"properties", b"$defs")
 class ProposedRules(Mapping[str, JsonValue]):
     """Proposed rules: a mapping that other functions accept as `rules`.
 
-    Its text is a rules file with a reason for each rule. `source` is what the rules are proposed
-    from, and `warnings` are about what is left to the defaults.
+    Its text is a rules file with a reason for each rule. `source` names the data or the schema, and
+    `warnings` name fields that are left to the defaults.
     """
 
     __slots__ = ("_content", "_rules", "is_from_schema", "source", "warnings")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.errors import StorageError
+from fieldmark.metrics.counts import MISTAKES, ErrorCounts
 from fieldmark.metrics.headline import QUALITY_METRICS
 from fieldmark.metrics.rates import Rates
-from fieldmark.metrics.taxonomy import MISTAKES, ErrorCounts
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.conventions import CountingOptions, ZeroRule
-from fieldmark.metrics.rates import Rates, rates
-from fieldmark.metrics.taxonomy import ErrorCounts, truth_fields
+from fieldmark.metrics.counts import ErrorCounts, truth_fields
+from fieldmark.metrics.rates import ExactSum, Rates, rates
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.report.exports.common import atomic_path, evaluator_rows

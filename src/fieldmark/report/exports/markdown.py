@@ -14,8 +14,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import ClassVar, Final
 
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.summary import Summary, case_sort_key
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.report.document import Document
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
 from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles

@@ -12,10 +12,10 @@ from typing import Annotated, Final, NamedTuple
 import orjson
 
 from fieldmark.evaluators.base import EvaluatorResult
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.mistakes import MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedError, repeated_in_case
 from fieldmark.metrics.summary import case_sort_key
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.difference_text import repeated_error_text

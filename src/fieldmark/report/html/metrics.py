@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from fieldmark.metrics.confidence import ConfidenceFigures
 from fieldmark.metrics.conventions import PrimaryScore
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.headline import (
     HEADLINE_METRICS,
     MAIN_METRIC,
@@ -18,7 +19,6 @@ from fieldmark.metrics.headline import (
 )
 from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.summary import RateVariations, Summary, worst_attributes
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.value_encoding import columnar

@@ -10,14 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.mistakes import CaseMistakes
+from fieldmark.metrics.counts import ERROR_TABLE, MISTAKES, ErrorCounts, cost_table
+from fieldmark.metrics.mistakes import CaseMistakes, MistakeClusters
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.slices import SliceKey
 from fieldmark.metrics.summary import Summary
-from fieldmark.metrics.taxonomy import ERROR_TABLE, MISTAKES, ErrorCounts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Fact, Outcome, Presence, fact_of
 from fieldmark.model.outcomes import AttributeTable

@@ -8,9 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
-from fieldmark.metrics.clusters import MistakeCluster
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.mistakes import MistakeCluster, MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedErrors
 from fieldmark.metrics.slices import parse_slice_keys
 from fieldmark.metrics.summary import field_cost, worst_attributes

@@ -172,7 +172,7 @@ class ChatTarget(ChatConnection):
         return json.dumps(self.schema, ensure_ascii=False)
 
     def _file_identity(self, file: MediaFile) -> JsonObject:
-        """Return what is sent of a file.
+        """Return the part of a request for a file.
 
         Pages are identified by their file, because another version of the library may render them
         differently.

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 
 from fieldmark.analyses.show import RunRules, explain_field
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.model.json import JsonObject
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.web.app_state import StateDependency

@@ -119,7 +119,7 @@ def write_strategies(
     """Replace a rule set or the default rules if they have not changed since they were read."""
     if state.options.rules is not None and not name:
         message = (
-            f"The rules are those of {state.options.rules_file}. Edit that file, or start the "
+            f"The rules come from {state.options.rules_file}. Edit that file, or start the "
             "server without --rules."
         )
         raise ApiError(ErrorCode.READ_ONLY, message)

@@ -1,14 +1,24 @@
-"""The base class of evaluators that compare documents field by field."""
+"""Evaluators that compare documents field by field."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias, cast
 
-from fieldmark.evaluators.base import Score, Status, confusion, defined, unreadable_reason
+from fieldmark.errors import OptionError
+from fieldmark.evaluators.base import (
+    MAX_EXAMPLES,
+    MAX_ROWS,
+    Score,
+    Status,
+    confusion,
+    defined,
+    unreadable_reason,
+)
 from fieldmark.evaluators.hits_and_misses import (
     MarkedField,
     hits_and_misses,
@@ -16,22 +26,32 @@ from fieldmark.evaluators.hits_and_misses import (
     mismatch_reason,
 )
 from fieldmark.evaluators.path_values import value_at
-from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
-from fieldmark.metrics.conventions import Convention, OnError
-from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.verdict import Mark
+from fieldmark.metrics.conventions import (
+    AbsentTruth,
+    Aggregation,
+    Convention,
+    F1WhenNoMatch,
+    IgnoreScope,
+    OnError,
+    RqsForm,
+    RqsWeights,
+    find_convention,
+)
+from fieldmark.metrics.counts import Mark, cost_table, truth_fields
+from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
+from fieldmark.metrics.rates import macro_mean
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact, fact_of
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import Plan, compile_plan
-from fieldmark.values.annotations import Length, NonNegativeFloat, Share, problem_of
+from fieldmark.values.annotations import Length, NonNegativeFloat, NonNegativeInt, Share, problem_of
 from fieldmark.values.equality import canonical_text
-from fieldmark.values.paths import path_key
+from fieldmark.values.paths import is_path, path_key
 from fieldmark.values.plain_json import plain_json
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import shorten
@@ -39,6 +59,7 @@ from fieldmark.values.text import shorten
 _MAX_PLAN_CASES: Final = 1_000
 """A plan stores every key it has seen, so it is replaced before rare keys accumulate."""
 _MAX_SHOWN: Final = 200
+_MISSED: Final = (Mark.MISS, Mark.ERROR)
 
 
 # --- comparing and scoring ------------------------------------------------------------------------
@@ -315,7 +336,7 @@ def mismatches(
     rename: Callable[[str], str] = lambda path: path,
 ) -> JsonObject:
     """Return up to `limit` mismatches, and their total number."""
-    missed = [each.record for each in compared.fields if each.mark in (Mark.MISS, Mark.ERROR)]
+    missed = [marked.record for marked in compared.fields if marked.mark in _MISSED]
     rows: list[JsonValue] = []
     for record in missed[:limit]:
         comparison = record.comparison
@@ -331,8 +352,8 @@ def mismatches(
             ("expected", compared.expected, record.path, record.expected_presence),
             ("candidate", compared.candidate, record.candidate_path, record.candidate_presence),
         )
-        for side, document, place, presence in sides if values else ():
-            value = MISSING if presence is Presence.ABSENT else value_at(document, place)
+        for side, document, path, presence in sides if values else ():
+            value = MISSING if presence is Presence.ABSENT else value_at(document, path)
             if value is not MISSING:
                 row[side] = _shorten(value)
         rows.append(row)
@@ -345,3 +366,216 @@ def _shorten(value: JsonValue) -> JsonValue:
         text = canonical_text(value).decode("utf-8", "replace")
         return value if len(text) <= _MAX_SHOWN else shorten(text, _MAX_SHOWN)
     return shorten(value, _MAX_SHOWN) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldAccuracy(FieldEvaluator):
+    """Score the configured fields: the weighted mean of their scores, or all or nothing.
+
+    A field that is absent from the ground truth is skipped; with `absent_truth: miss`, a predicted
+    value for it is a miss. A missing value of an optional field is skipped.
+
+    >>> header = FieldAccuracy(fields=(Rule(path="number"), Rule(path="notes", required=False)))
+    >>> header.evaluate({"number": "A-1", "notes": "rush"}, {"number": "A-1"}).score
+    1.0
+    """
+
+    name: ClassVar[str] = "field_accuracy"
+    fields: FieldRules
+    aggregation: Aggregation = Aggregation.WEIGHTED_AVERAGE
+    absent_truth: AbsentTruth = AbsentTruth.SKIP
+    max_rows: NonNegativeInt = MAX_ROWS
+
+    def claims(self) -> tuple[Rule, ...]:
+        """The configured fields, without those that are absent from the truth if they are skipped.
+
+        A missing optional field is a claim, too: it is neutral for the score, but it is missing.
+        """
+        truth_only = self.absent_truth is AbsentTruth.SKIP
+        return tuple(replace(rule, truth_only=truth_only) for rule in self.fields)
+
+    def _convention(self) -> Convention:
+        options = {"aggregation": self.aggregation, "absent_truth": self.absent_truth}
+        return find_convention("field_accuracy").with_options(options)
+
+    def _make_rules(self) -> Rules:
+        return self._rules_for(self.fields, scope=Scope.CONFIGURED)
+
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        marks = (Mark.HIT, *_MISSED)
+        scored = [marked for marked in compared.fields if marked.mark in marks]
+        rows: list[JsonValue] = []
+        for mark, record, required in scored[: self.max_rows]:
+            comparison = record.comparison
+            score = None if mark is Mark.ERROR else float(mark is Mark.HIT)
+            similarity = comparison.similarity if comparison else None
+            row: JsonObject = {
+                "path": record.path,
+                "score": comparison.score if comparison and mark is Mark.HIT else score,
+                "weight": compared.table.attributes[record.attribute].weight,
+                "required": required,
+                "outcome": record.outcome.label,
+                **defined({"reason": mismatch_reason(record), "similarity": similarity}),
+            }
+            rows.append(row)
+        return {"fields": rows, "fields_total": len(scored)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldConfusion(FieldEvaluator):
+    """Score the mean F1 of the configured attributes, with confusion counts for each.
+
+    With `f1_when_no_match: undefined`, the details have no F1 for attributes without a match; in
+    the mean it counts as 0. The details show up to `max_examples` mistakes, with values unless
+    `example_values` is false.
+
+    >>> header = FieldConfusion(fields=(Rule(path="number"), Rule(path="total")))
+    >>> header.evaluate({"number": "A-1", "total": 10}, {"number": "A-1", "total": 11}).score
+    0.5
+    """
+
+    name: ClassVar[str] = "field_confusion"
+    fields: FieldRules
+    f1_when_no_match: F1WhenNoMatch = F1WhenNoMatch.ZERO
+    max_examples: NonNegativeInt = MAX_EXAMPLES
+    example_values: bool = True
+
+    def claims(self) -> tuple[Rule, ...]:
+        """The configured fields."""
+        return self._workspace.rules.fields
+
+    def _convention(self) -> Convention:
+        options = {"f1_when_no_match": self.f1_when_no_match}
+        return find_convention("confusion").with_options(options)
+
+    def _make_rules(self) -> Rules:
+        fields = tuple(rule for rule in self.fields if not _is_skipped(rule))
+        return self._rules_for(fields, scope=Scope.CONFIGURED)
+
+    def _finish(self, score: Score) -> Score:
+        invalid = [f"{rule.path} (invalid path)" for rule in self.fields if _is_skipped(rule)]
+        return replace(score, skipped=(*score.skipped, *invalid)) if invalid else score
+
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        metrics, summary = metrics_by_attribute(compared)
+        examples = mismatches(compared, limit=self.max_examples, values=self.example_values)
+        return {"metrics": metrics, "summary": summary, **examples}
+
+
+def _is_skipped(rule: Rule) -> bool:
+    """Whether a field is optional and its path invalid."""
+    return not rule.required and not is_path(rule.path)
+
+
+class Variant(StrEnum):
+    """Whether a wrong value counts as extra and missing (`taxonomy`) or only as extra."""
+
+    TAXONOMY = "taxonomy"
+    TAXONOMY_CODE = "taxonomy_code"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionMetrics(FieldEvaluator):
+    """Score the F1 over all fields of a document; an undefined ratio is 0.
+
+    >>> ExtractionMetrics().evaluate({"rooms": 3, "beds": 2}, {"rooms": 3}).details["recall"]
+    0.5
+    """
+
+    name: ClassVar[str] = "extraction_metrics"
+    variant: Variant = Variant.TAXONOMY
+    fields: DistinctRules = ()
+    scope: Scope | None = None
+    max_examples: NonNegativeInt = MAX_EXAMPLES
+    example_values: bool = True
+
+    def _convention(self) -> Convention:
+        return find_convention(self.variant)
+
+    def _make_rules(self) -> Rules:
+        return self._rules_for(self.fields, scope=self.scope)
+
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        stats = compared.stats
+        counts, errors = stats.counts, stats.errors
+        return {
+            "precision": stats.precision,
+            "recall": stats.recall,
+            "f1": stats.f1,
+            "true_positives": counts.tp,
+            "false_positives": counts.fp,
+            "false_negatives": counts.fn,
+            "total_gt_fields": truth_fields(counts.tp, errors),
+            "correct_fields": counts.tp,
+            "errors_by_type": dict(errors._asdict()),
+            **mismatches(compared, limit=self.max_examples, values=self.example_values),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseQuality(FieldEvaluator):
+    """Compute the response quality score (RQS) over the keys of a document, or over its leaves.
+
+    `strategies` are rules for keys; other keys are compared with `auto`. With `rqs_form:
+    complement`, a perfect prediction scores 1. Safety comes from a judge; without one it is 1 and
+    flagged.
+
+    >>> quality = ResponseQuality().evaluate({"a": 1, "b": 2}, {"a": 1}).details
+    >>> quality["completeness"], quality["aio_missing_or_null"]
+    (0.5, ['b'])
+    """
+
+    name: ClassVar[str] = "response_quality"
+    pass_threshold: Share | None = 0.8
+    strategies: DistinctRules = ()
+    weights: RqsWeights = field(default_factory=RqsWeights)
+    rqs_form: RqsForm = RqsForm.SUBTRACT
+    ignore_scope: IgnoreScope = IgnoreScope.ACCURACY
+    depth: Depth = Depth.TOP
+
+    def evaluate(
+        self,
+        expected: JsonValue,
+        candidate: JsonValue | Missing,
+        *,
+        unreadable: bool = False,
+        safety: float | None = None,
+    ) -> Score:
+        """Score a candidate, with the score of a safety judge if there is one."""
+        if problem := problem_of(Share | None, safety):
+            raise OptionError("safety", problem)
+        case = make_case(expected, candidate, unreadable=unreadable)
+        outcomes, table = self._workspace.compare(*self._documents(case))
+        return self.score_outcomes(outcomes, table, case, safety=safety)
+
+    def _convention(self) -> Convention:
+        options: JsonObject = {
+            "rqs_weights": asdict(self.weights),
+            "rqs_form": self.rqs_form,
+            "ignore_scope": self.ignore_scope,
+        }
+        return find_convention("four_phase").with_options(options)
+
+    def _make_rules(self) -> Rules:
+        return self._rules_for(self.strategies, depth=self.depth)
+
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        stats, counting = compared.stats, compared.convention.counting
+        metrics = quality(stats.quality, counting, stats.safety)
+        keys: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
+        table = bucket_table(counting.ignore_scope)
+        for record in compared.outcomes.records(compared.table):
+            code = fact(record.outcome, record.expected_presence, record.candidate_presence)
+            for name, size in table[code].buckets()._asdict().items():
+                if size:
+                    keys[name].append(record.path)
+        return {
+            **keys,
+            "completeness": metrics.completeness,
+            "hallucination": metrics.hallucination,
+            "accuracy": metrics.accuracy,
+            "safety": metrics.safety,
+            "rqs": 0.0 if compared.unreadable else metrics.rqs,
+            "rqs_max": metrics.rqs_max,
+            "flags": {metric: list(flags) for metric, flags in metrics.flags.items()},
+        }

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fieldmark as fm
-from fieldmark.metrics.clusters import MistakeClusters
-from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
 from fieldmark.model.case import Case, CaseInput
 
 

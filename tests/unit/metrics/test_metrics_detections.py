@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from fieldmark.errors import DataError, OptionError
-from fieldmark.metrics.detection import matching
-from fieldmark.metrics.detection.coco import CocoSettings, coco_ap, coco_metrics
-from fieldmark.metrics.detection.matching import match_image
-from fieldmark.metrics.detection.pascal import pascal_ap
-from fieldmark.metrics.detection.regions import DetectedRegion, Regions, TruthRegion
+from fieldmark.metrics import detections
+from fieldmark.metrics.average_precision import CocoSettings, coco_ap, coco_metrics, pascal_ap
+from fieldmark.metrics.detections import DetectedRegion, Regions, TruthRegion, match_image
 from reference.coco_oracle import coco_oracle
 
 DATA = Path(__file__).parents[2] / "data"
@@ -82,7 +80,7 @@ def test_metrics_of_random_regions_follow_the_definition(seed):
 
 def test_result_does_not_depend_on_block_size(monkeypatch):
     want = coco_ap(*loaded("coco-random"))
-    monkeypatch.setattr(matching, "_BLOCK", 3)
+    monkeypatch.setattr(detections, "_BLOCK", 3)
     assert coco_ap(*loaded("coco-random")) == want
 
 

@@ -1,4 +1,4 @@
-"""The twelve COCO metrics: average precision and average recall."""
+"""Object detection over a data set: the twelve COCO metrics and PASCAL VOC average precision."""
 
 from __future__ import annotations
 
@@ -9,17 +9,112 @@ from typing import Annotated, Final, TypeAlias
 import numpy as np
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.detection.matching import IouThreshold, MatchedDetections, matched
-from fieldmark.metrics.detection.regions import CocoGiven, RegionTable, read_coco
+from fieldmark.metrics.detections import (
+    CocoGiven,
+    IouThreshold,
+    MatchedDetections,
+    RegionTable,
+    matched,
+    ordered,
+    overlapping,
+    read_coco,
+)
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.values.annotations import Length
+from fieldmark.values.annotations import Length, problem_of
 from fieldmark.values.arrays import Flags, Floats, Integers
 from fieldmark.values.strategy_options import check_options
+
+_PASCAL_RECALLS: Final = 11
+
+
+def pascal_ap(
+    ground_truth: CocoGiven,
+    detections: Iterable[Mapping[str, object]],
+    *,
+    iou_threshold: float = 0.5,
+    pixels: bool = False,
+) -> JsonObject:
+    """Compute PASCAL VOC average precision in both variants, from the objects of COCO files.
+
+    With `pixels`, coordinates are pixel indexes as in PASCAL VOC files: a box includes its last row
+    and column.
+
+    >>> truth = [{"image_id": 1, "category_id": 7, "bbox": [0, 0, 10, 10]}]
+    >>> found = [{"image_id": 1, "category_id": 7, "bbox": [0, 0, 10, 8], "score": 0.9}]
+    >>> pascal_ap(truth, found)["every_point"]
+    1.0
+    """
+    table = read_coco(ground_truth, detections)
+    return pascal_metrics(table, iou_threshold=iou_threshold, pixels=pixels)
+
+
+def pascal_metrics(
+    table: RegionTable, *, iou_threshold: float = 0.5, pixels: bool = False
+) -> JsonObject:
+    """Return the means over all classes with regions, and each class's metrics in `classes`."""
+    if problem := problem_of(IouThreshold, iou_threshold):
+        raise OptionError("iou_threshold", problem)
+
+    right, counted, label_of = _judged(table, iou_threshold, 1.0 if pixels else 0.0)
+    truths = table.class_of(table.truth_key)[~table.crowd]
+    expected_of = np.bincount(truths, minlength=len(table.labels)).tolist()
+    classes: JsonObject = {}
+    points: list[tuple[float, float]] = []
+    for number, (label, expected) in enumerate(zip(table.labels, expected_of, strict=True)):
+        if not expected:
+            classes[label] = {"every_point": None, "eleven_point": None}
+            continue
+        hits = np.cumsum(right[counted & (label_of == number)])
+        precision, recall = hits / np.arange(1, len(hits) + 1), hits / expected
+        # The area below the curve of the best precision at each recall or above.
+        envelope = np.maximum.accumulate(precision[::-1])[::-1]
+        every_point = float(np.sum(np.diff(recall, prepend=0.0) * envelope))
+        # The mean of the best precision at recalls of at least 0, 0.1, … 1.
+        levels = np.linspace(0.0, 1.0, _PASCAL_RECALLS)
+        best = [precision[recall >= level].max(initial=0.0) for level in levels]
+        eleven_point = float(np.mean(best))
+        points.append((every_point, eleven_point))
+        classes[label] = {"every_point": every_point, "eleven_point": eleven_point}
+    means = np.mean(points, axis=0).tolist() if points else [None, None]
+    return {
+        "iou_threshold": iou_threshold,
+        "every_point": means[0],
+        "eleven_point": means[1],
+        "classes": classes,
+    }
+
+
+def _judged(table: RegionTable, threshold: float, margin: float) -> tuple[Flags, Flags, Integers]:
+    """Return whether each detection is correct, whether it counts, and its class.
+
+    Detections are in order of descending score. A detection is matched to the region that it
+    overlaps most, whether that region is free or not.
+    """
+    detections = ordered(table, len(table.score) + 1)
+    order = np.argsort(table.truth_key, kind="stable")
+    pairs = overlapping(table, detections, order, threshold, margin)
+    # The region that each detection overlaps most, the first one if tied; -1 if there is none.
+    truth = np.full(len(detections.key), -1, dtype=np.intp)
+    by_overlap = np.lexsort((-pairs.truth, pairs.iou, pairs.detection))
+    truth[pairs.detection[by_overlap]] = pairs.truth[by_overlap]  # keeps the last one of each
+    label = table.class_of(detections.key)
+    sequence = np.lexsort((-detections.score, label))
+    truth, label = truth[sequence], label[sequence]
+    hits = np.flatnonzero(truth >= 0)
+    # The highest-scoring detection of a region is correct; all others are wrong.
+    _, first = np.unique(truth[hits], return_index=True)
+    right = np.zeros(len(truth), dtype=np.bool_)
+    right[hits[first]] = True
+    crowd = table.crowd[order]
+    passed_over = np.zeros(len(truth), dtype=np.bool_)
+    passed_over[hits] = crowd[truth[hits]]
+    return right & ~passed_over, ~passed_over, label
+
 
 IouThresholds: TypeAlias = Annotated[tuple[IouThreshold, ...], Length(ge=1, noun="number")]
 _UNDEFINED: Final = -1.0
 """The value for a class without regions, as in the reference implementation."""
-_RECALLS: Final = 101
+_COCO_RECALLS: Final = 101
 _CURVE_DIGITS: Final = 5
 
 
@@ -27,9 +122,9 @@ def _precisions(matches: MatchedDetections, label: Integers) -> Floats:
     """Return precision by threshold, recall, class and range; `label` is each detection's class."""
     # The detections that overlap some region, by class and descending score.
     order = np.lexsort((-matches.found.score, label))
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    by_place = np.argsort(place[matches.which], kind="stable")
+    position = np.empty(len(order), dtype=np.intp)
+    position[order] = np.arange(len(order))
+    by_place = np.argsort(position[matches.which], kind="stable")
     which = matches.which[by_place]
     hit, ignored, inside = (
         matches.hit[by_place],
@@ -40,11 +135,11 @@ def _precisions(matches: MatchedDetections, label: Integers) -> Floats:
     sizes = np.zeros((len(matches.inside), len(order) + 1), dtype=np.intp)
     np.cumsum(matches.inside[:, order], axis=1, out=sizes[:, 1:])
     first = np.searchsorted(label[order], label[which])
-    before = sizes[:, place[which] + 1] - sizes[:, first]
+    before = sizes[:, position[which] + 1] - sizes[:, first]
 
     classes, spans = matches.expected.shape
     bounds = np.searchsorted(label[which], np.arange(classes + 1)).tolist()
-    precision = np.full((hit.shape[2], _RECALLS, classes, spans), _UNDEFINED)
+    precision = np.full((hit.shape[2], _COCO_RECALLS, classes, spans), _UNDEFINED)
     for number in range(classes):
         here = slice(*bounds[number : number + 2])
         for span, expected in enumerate(matches.expected[number].tolist()):
@@ -72,11 +167,11 @@ def _recalls(matches: MatchedDetections, label: Integers, most: tuple[int, ...])
     for limit in most:
         top = np.flatnonzero(rank < limit)
         present, starts = np.unique(label[top], return_index=True)
-        found = np.zeros((len(expected), *right.shape[1:]), dtype=np.int32)
+        hits = np.zeros((len(expected), *right.shape[1:]), dtype=np.int32)
         if len(present):
-            found[present] = np.add.reduceat(right[top], starts, axis=0, dtype=np.int32)
-        share = np.full(found.shape, _UNDEFINED)
-        np.divide(found, expected, out=share, where=np.broadcast_to(expected > 0, found.shape))
+            hits[present] = np.add.reduceat(right[top], starts, axis=0, dtype=np.int32)
+        share = np.full(hits.shape, _UNDEFINED)
+        np.divide(hits, expected, out=share, where=np.broadcast_to(expected > 0, hits.shape))
         shares.append(share.transpose(2, 0, 1))
     return np.stack(shares, axis=-1)
 
@@ -92,12 +187,12 @@ def _precision(
     right = hit & ~ignored
     counted = np.where(hit, ~ignored, inside[:, None]).astype(np.intp)
     among = before[:, None] + np.cumsum(counted - inside[:, None], axis=0)
-    found = np.cumsum(right, axis=0, dtype=np.intp)
+    hits = np.cumsum(right, axis=0, dtype=np.intp)
     # The reference implementation avoids a division by zero in this way.
-    precise = found / (among + np.spacing(1))
-    recalls = np.linspace(0.0, 1.0, _RECALLS)
+    precise = hits / (among + np.spacing(1))
+    recalls = np.linspace(0.0, 1.0, _COCO_RECALLS)
     needed = np.searchsorted(np.arange(1, expected + 1) / expected, recalls, side="left")
-    best = np.zeros((right.shape[1], _RECALLS))
+    best = np.zeros((right.shape[1], _COCO_RECALLS))
     for number, flags in enumerate(right.T):
         envelope = np.maximum.accumulate(precise[flags, number][::-1])[::-1]
         reached = needed < len(envelope)
