@@ -32,7 +32,7 @@ from fieldmark.values.declared_options import declared_options
 from fieldmark.values.json_text import pretty_json
 from fieldmark.web.api_errors import ErrorCode
 from fieldmark.web.app import create_api
-from fieldmark.web.options import ServerOptions
+from fieldmark.web.server_options import ServerOptions
 
 _Schema: TypeAlias = Mapping[str, Any]
 _Row: TypeAlias = tuple[str, ...]

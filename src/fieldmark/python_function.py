@@ -114,8 +114,8 @@ class PythonFunction:
         """The file that defines the function, or `None` if it is not known."""
         function = inspect.unwrap(self.given or self._load())
         code = getattr(function, "__code__", None)
-        found = getattr(code, "co_filename", None)
-        return Path(found) if isinstance(found, str) else None
+        name = getattr(code, "co_filename", None)
+        return Path(name) if isinstance(name, str) else None
 
     def unready(self) -> str | None:
         """Load the function, and return why it cannot be called."""
@@ -130,10 +130,10 @@ class PythonFunction:
     def _load(self) -> Callable[..., object]:
         if not self._loaded:
             with search_path(self.reference, self.directory):
-                _, found = load_attribute(self.reference, self.directory or Path())
-            if not callable(found):
+                _, function = load_attribute(self.reference, self.directory or Path())
+            if not callable(function):
                 raise TypeError(f"{self.reference} is not a function")
-            self._loaded.append(found)
+            self._loaded.append(function)
         return self._loaded[0]
 
 

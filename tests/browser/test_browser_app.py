@@ -9,8 +9,8 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.rules.rules_file import load_rules
-from fieldmark.web.request_models import Models
 from fieldmark.web.routes.strategies import load_default_rules
+from fieldmark.web.server_options import Models
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.web.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT, eventually

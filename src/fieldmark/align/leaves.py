@@ -100,12 +100,12 @@ class RuledLeaf:
         """Return the similarity that the rule gives two leaves; 0 if it cannot be computed."""
         if self == other:
             return 1.0
-        found = self.comparator.compare(self.value, other.value)
-        if found.failed:
+        comparison = self.comparator.compare(self.value, other.value)
+        if comparison.failed:
             return 0.0
         if not self.graded:
-            return float(found.matched)
-        similarity = found.score if found.similarity is None else found.similarity
+            return float(comparison.matched)
+        similarity = comparison.score if comparison.similarity is None else comparison.similarity
         return min(1.0, max(0.0, similarity))
 
 

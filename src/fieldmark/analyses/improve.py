@@ -213,13 +213,16 @@ def corrected(block: Outcomes, positions: Container[int]) -> Outcomes:
 
 @checked
 def improve(run: RunLike) -> ImproveResult:
-    """Rank attributes by what fixing them would gain, and group mistakes by pattern.
+    """Rank attributes by the gain from fixing them, and group mistakes by pattern.
 
     Recommendations concern the prompt, the schema and post-processing, never the measurement.
     Warnings about the structure of the documents are the first notes.
 
     Args:
         run: A saved run.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "1", "date": "2024-03-02", "total": 5}]

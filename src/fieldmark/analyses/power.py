@@ -91,7 +91,7 @@ def power(
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> PowerResult:
-    """Compute how many cases a gate needs to detect that a metric became worse by `drop`.
+    """Compute how many cases a gate needs to detect a drop of a metric.
 
     The gate has a fixed limit, and every run has new cases from the same source. The standard
     deviation of the metric is estimated from bootstrap resamples of the run.

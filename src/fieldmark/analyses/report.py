@@ -15,7 +15,7 @@ from fieldmark.analyses.review import review_of
 from fieldmark.analyses.show import RunRules
 from fieldmark.data.input_files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError
-from fieldmark.judges.llm.images import ImageError
+from fieldmark.judges.images import ImageError
 from fieldmark.judges.managed_process import ProcessGroup
 from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.metrics.slices import TAG

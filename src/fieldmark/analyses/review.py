@@ -206,7 +206,11 @@ def decide(
 
 @checked
 def undo_review(run: RunLike, review_id: str) -> Review:
-    """Withdraw a decision; the one before it counts again.
+    """Withdraw a decision; the decision before it counts again.
+
+    Args:
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        review_id: The id of the decision.
 
     Args:
         run: A saved run.

@@ -137,7 +137,7 @@ ThresholdsLike: TypeAlias = ThresholdSet | str | Path
 def thresholds(
     run: RunLike, precision: float = 0.99, *, by_attribute: bool = False
 ) -> ThresholdSet:
-    """Choose the lowest confidence at which values have a precision, from a run with confidences.
+    """Choose the lowest confidence whose values have a precision, from a run with confidences.
 
     With a probability of 95%, the precision of the accepted values is at least the target. If there
     are too few cases to tell, an attribute has no threshold.

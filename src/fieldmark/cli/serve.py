@@ -120,9 +120,8 @@ def serve_command(
     temporary and are deleted when the server stops.
     """
     try:
-        from fieldmark.web.options import ServerOptions
-        from fieldmark.web.request_models import Models
         from fieldmark.web.routes.strategies import load_default_rules
+        from fieldmark.web.server_options import Models, ServerOptions
         from fieldmark.web.serving import listen, serve
     except ImportError as error:
         raise MissingExtra("fieldmark serve", "server") from error

@@ -79,14 +79,17 @@ class DateMatch:
         >>> DateMatch().compare("2024-01-31", "31-JAN-2024").matched
         True
         """
-        got = _read(candidate, self._candidate)
-        if got is None:
+        candidate_date = _read(candidate, self._candidate)
+        if candidate_date is None:
             return _UNPARSEABLE
-        want = _read(expected, self._expected)
-        if want is None:
+        expected_date = _read(expected, self._expected)
+        if expected_date is None:
             return mismatch(expected, candidate, _UNPARSEABLE_TRUTH)
-        result = MATCHED if want[0] == got[0] else _OTHER_DAY
-        ambiguous, coerced = want[1] or got[1], want[2] or got[2]
+        result = MATCHED if expected_date[0] == candidate_date[0] else _OTHER_DAY
+        ambiguous, coerced = (
+            expected_date[1] or candidate_date[1],
+            expected_date[2] or candidate_date[2],
+        )
         if ambiguous or coerced:
             return result._replace(ambiguous=ambiguous, coerced=coerced)
         return result

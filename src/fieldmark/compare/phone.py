@@ -64,17 +64,21 @@ class Phone:
         """
         from phonenumbers import MatchType, is_number_match
 
-        got = self._read(candidate)
-        if got is None:
+        candidate_number = self._read(candidate)
+        if candidate_number is None:
             return _NOT_A_NUMBER
-        want = self._read(expected)
-        if want is None:
+        expected_number = self._read(expected)
+        if expected_number is None:
             return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
-        found = is_number_match(want, got)
-        if found == MatchType.EXACT_MATCH:
+        match = is_number_match(expected_number, candidate_number)
+        if match == MatchType.EXACT_MATCH:
             result = MATCHED
-        elif found == MatchType.NSN_MATCH:
-            result = MATCHED if want.country_code == got.country_code else _AMBIGUOUS
+        elif match == MatchType.NSN_MATCH:
+            result = (
+                MATCHED
+                if expected_number.country_code == candidate_number.country_code
+                else _AMBIGUOUS
+            )
         else:
             result = mismatch(expected, candidate, DIFFERENT)
         coerced = isinstance(expected, str) != isinstance(candidate, str)

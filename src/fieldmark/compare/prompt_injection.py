@@ -139,14 +139,14 @@ def injection_reason(text: str) -> str:
 
 def find_injections(value: JsonValue, path: str = "") -> dict[str, str]:
     """Return the reason for each suspicious string in a value by its path, up to 20."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for text_path, text in texts_with_paths(value, path):
         reason = injection_reason(text)
         if reason:
-            found[text_path] = reason
-        if len(found) >= _MAX_FOUND:
+            reasons[text_path] = reason
+        if len(reasons) >= _MAX_FOUND:
             break
-    return found
+    return reasons
 
 
 def texts_with_paths(value: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:

@@ -15,16 +15,16 @@ from typing import Annotated, ClassVar, Final, NamedTuple, cast
 from fieldmark.compare.prompt_injection import INJECTION_WARNING, find_injections
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, unreadable_reason
-from fieldmark.judges.llm.chat import Grade, grade_samples, size_problem
-from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
-from fieldmark.judges.llm.connection import GradingConnection
-from fieldmark.judges.llm.images import (
+from fieldmark.judges.images import (
     Image,
     ImageError,
     check_file_paths,
     load_image,
     named_files,
 )
+from fieldmark.judges.llm.chat import Grade, grade_samples, size_problem
+from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
+from fieldmark.judges.llm.connection import GradingConnection
 from fieldmark.judges.llm.prompts import (
     TEMPLATE_VARIABLES,
     FewShotExample,

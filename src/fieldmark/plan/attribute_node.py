@@ -251,9 +251,9 @@ class AttributeNode:
     def add_list(self, segments: Sequence[Segment]) -> None:
         """Add a list below this attribute to those seen, by the path of its items from here."""
         if segments and self.mode in _WITH_PARTS:
-            step, *rest = segments
+            step, *remaining = segments
             below = self.child(step) if isinstance(step, str) else self.item(_ANY_INDEX)
-            below.add_list(rest)
+            below.add_list(remaining)
 
     @property
     def compares_values(self) -> bool:

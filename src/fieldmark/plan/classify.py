@@ -58,8 +58,8 @@ def wrong_container(value: JsonValue, needed: Kind) -> Comparison:
     >>> wrong_container("n/a", Kind.ARRAY).note
     'string where a list belongs'
     """
-    found = kind_of(value)
-    name = "list" if found is Kind.ARRAY else found.value
+    kind = kind_of(value)
+    name = "list" if kind is Kind.ARRAY else kind.value
     if needed is Kind.ARRAY:
         return Comparison.differs(Reason.NOT_A_LIST, note=f"{name} where a list belongs")
     return Comparison.differs(Reason.NOT_AN_OBJECT, note=f"{name} where an object belongs")

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from fieldmark.errors import ConfigError
-from fieldmark.judges.llm.images import ImageError, MediaFile, load_file
+from fieldmark.judges.images import ImageError, MediaFile, load_file, pdf_pages
 from fieldmark.judges.managed_process import ProcessGroup
-from fieldmark.judges.pdf_pages import pdf_pages
 from fieldmark.model.json import JsonObject, JsonValue
 
 MAX_PAGES: Final = 100

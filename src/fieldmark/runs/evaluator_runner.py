@@ -38,8 +38,7 @@ from fieldmark.evaluators.json_schema import (
     SchemaRunner,
 )
 from fieldmark.judges.judge_protocol import encode_request
-from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup
-from fieldmark.judges.process_pool import ProcessPool
+from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup, ProcessPool
 from fieldmark.judges.process_tree import end_with_parent
 from fieldmark.judges.program import MEGABYTE, ProcessLimits, Program
 from fieldmark.metrics.case_score import CaseStats

@@ -46,7 +46,7 @@ def for_run(thing: _Thing, *, offline: bool = False) -> _Thing:
 
 
 def _memo(provider: Provider) -> SimilaritySource:
-    from fieldmark.judges.providers.similarity import SimilarityMemo  # only for models
+    from fieldmark.judges.similarity_providers import SimilarityMemo  # only for models
 
     return SimilarityMemo(provider)
 

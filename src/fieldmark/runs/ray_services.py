@@ -27,7 +27,7 @@ from fieldmark.compare.provider_lookup import with_sources
 from fieldmark.compare.semantic import SimilaritySource
 from fieldmark.evaluators.base import Score
 from fieldmark.judges.llm.usage_log import held_responses
-from fieldmark.judges.providers.similarity import SimilarityMemo
+from fieldmark.judges.similarity_providers import SimilarityMemo
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Similarity, TextPair
 from fieldmark.runs.partition_worker import PartitionResult, WorkerJob

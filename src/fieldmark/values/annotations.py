@@ -290,7 +290,7 @@ PositiveInt: TypeAlias = Annotated[int, Range(ge=1)]
 
 def is_command_line(annotation: object) -> bool:
     """Whether values are a program and its arguments."""
-    return any(isinstance(each, CommandLine) for each in constraints_of(annotation))
+    return any(isinstance(constraint, CommandLine) for constraint in constraints_of(annotation))
 
 
 def without_metadata(annotation: object) -> object:
@@ -311,7 +311,7 @@ def metadata_of(annotation: object) -> tuple[object, ...]:
 
 def description_of(annotation: object) -> str:
     """Return the description of a type, which may be empty."""
-    texts = [each.text for each in metadata_of(annotation) if isinstance(each, Description)]
+    texts = [part.text for part in metadata_of(annotation) if isinstance(part, Description)]
     return texts[-1] if texts else ""
 
 
@@ -322,8 +322,8 @@ def constraints_of(annotation: object) -> tuple[Constraint, ...]:
     (Range(ge=0, gt=None, le=None, lt=None, noun='a number'),)
     """
     # Much faster than an instance check of the protocol.
-    found = (each for each in metadata_of(annotation) if hasattr(each, "problem"))
-    return tuple(cast("Constraint", each) for each in found)
+    constraints = (part for part in metadata_of(annotation) if hasattr(part, "problem"))
+    return tuple(cast("Constraint", part) for part in constraints)
 
 
 def is_union(annotation: object) -> bool:
@@ -350,7 +350,7 @@ def problem_of(annotation: object, value: object) -> str:
     arms = arms_of(annotation)
     if value is None and type(None) in arms:
         return ""
-    problems = (each.problem(value) for each in constraints_of(annotation))
+    problems = (constraint.problem(value) for constraint in constraints_of(annotation))
     problem = next(filter(None, problems), "")
     if problem or not is_union(without_metadata(annotation)):
         return problem

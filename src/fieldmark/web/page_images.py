@@ -13,9 +13,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from fieldmark.data.roots import DataRoots, OutsideRootsError
-from fieldmark.judges.llm.images import MAX_FILE_BYTES, ImageError, MediaFile, identify_file
+from fieldmark.judges.images import (
+    MAX_FILE_BYTES,
+    ImageError,
+    MediaFile,
+    PdfPages,
+    identify_file,
+    pdf_pages,
+)
 from fieldmark.judges.managed_process import ProcessGroup
-from fieldmark.judges.pdf_pages import PdfPages, pdf_pages
 from fieldmark.judges.program import MEGABYTE, ProcessLimits
 from fieldmark.model.json import JsonValue
 from fieldmark.runs.case_pages import MAX_PAGES, CasePage, looked_for, page_names

@@ -12,7 +12,7 @@ from heapq import merge
 from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from fieldmark.analyses.diff import DiffResult, diff
 from fieldmark.metrics.difference import CaseChange, Direction
@@ -23,7 +23,6 @@ from fieldmark.runs.run_index import NOTES, list_runs
 from fieldmark.runs.stored_run import StoredRun, open_run
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.case_index import CaseIndex
-from fieldmark.web.recent_values import RecentValues
 
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 """Run ids that are valid in a URL; other names are never looked up."""
@@ -202,3 +201,43 @@ def _state(run: StoredRun) -> Hashable:
         else:
             found.append((name, status.st_mtime_ns, status.st_size))
     return run.path, *found
+
+
+_Value = TypeVar("_Value")
+
+
+class RecentValues(Generic[_Value]):
+    """Keeps the values that were used last: at most `most`, and of at most `most_cases` together.
+
+    The last `at_least` values are kept also if they have more cases. Callers hold a lock.
+    """
+
+    def __init__(
+        self, cases: Callable[[_Value], int], *, most: int, most_cases: int, at_least: int = 1
+    ) -> None:
+        self._cases = cases
+        self._most = most
+        self._most_cases = most_cases
+        self._at_least = at_least
+        self._values: dict[Hashable, _Value] = {}
+
+    def get(self, key: Hashable) -> _Value | None:
+        """Return a value, which becomes the most recently used value."""
+        found = self._values.pop(key, None)
+        if found is not None:
+            self._values[key] = found
+        return found
+
+    def add(self, key: Hashable, value: _Value) -> None:
+        """Keep a value, and drop those that were not used for the longest time."""
+        self._values.pop(key, None)
+        self._values[key] = value
+        while len(self._values) > self._at_least and (
+            len(self._values) > self._most
+            or sum(map(self._cases, self._values.values())) > self._most_cases
+        ):
+            del self._values[next(iter(self._values))]
+
+    def clear(self) -> None:
+        """Drop all values."""
+        self._values.clear()

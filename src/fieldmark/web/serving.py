@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fieldmark.errors import ConfigError
 from fieldmark.web.app import create_app
-from fieldmark.web.options import ServerOptions
+from fieldmark.web.server_options import ServerOptions
 
 _BACKLOG: Final = 256
 _GRACE_SECONDS: Final = 3

@@ -12,8 +12,7 @@ from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.runs.stored_run import open_run
 from fieldmark.web import case_index
-from fieldmark.web.case_filter import SelectedCases
-from fieldmark.web.case_index import CaseIndex
+from fieldmark.web.case_index import CaseIndex, SelectedCases
 from fieldmark.web.request_models import CaseQuery
 
 ROWS = [

@@ -10,7 +10,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.analyses.report import KINDS, file_name
-from fieldmark.web.exports import MEDIA_TYPES
+from fieldmark.web.responses import MEDIA_TYPES
 from published.command_line import fieldmark
 from unit.report.exported import rows_of
 from unit.web.live_server import (  # noqa: F401

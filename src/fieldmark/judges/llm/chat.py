@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from fieldmark.judges.http_client import excerpt
+from fieldmark.judges.images import Image
 from fieldmark.judges.llm.client import (
     LlmCallError,
     LlmClient,
@@ -17,7 +18,6 @@ from fieldmark.judges.llm.client import (
     parse_object,
 )
 from fieldmark.judges.llm.connection import ChatConnection, ReplyFormat
-from fieldmark.judges.llm.images import Image
 from fieldmark.judges.llm.prompts import Prompt, data_block
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError
 from fieldmark.judges.llm.usage_log import LlmCall, llm_threads

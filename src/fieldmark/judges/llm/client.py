@@ -21,8 +21,8 @@ from fieldmark.judges.http_client import (
     expand,
     status_error,
 )
+from fieldmark.judges.images import IMAGE_TOKENS
 from fieldmark.judges.llm.connection import Connection
-from fieldmark.judges.llm.images import IMAGE_TOKENS
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError, ResponseCache, cache_key
 from fieldmark.judges.llm.usage_log import BudgetExceededError, LlmCall, TokenCount
 from fieldmark.judges.redaction import Redactor

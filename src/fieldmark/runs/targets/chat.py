@@ -12,6 +12,16 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from fieldmark.errors import OptionError
+from fieldmark.judges.images import (
+    PAGE_RESOLUTION,
+    ImageError,
+    MediaFile,
+    PageRenderer,
+    check_file_paths,
+    load_file,
+    named_files,
+    open_page_renderer,
+)
 from fieldmark.judges.llm.chat import request_chat, response_text
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, Question
 from fieldmark.judges.llm.connection import (
@@ -19,17 +29,9 @@ from fieldmark.judges.llm.connection import (
     OfferedFormats,
     ReplyFormat,
 )
-from fieldmark.judges.llm.images import (
-    ImageError,
-    MediaFile,
-    check_file_paths,
-    load_file,
-    named_files,
-)
 from fieldmark.judges.llm.prompts import check_template, fill_template
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError
 from fieldmark.judges.llm.usage_log import TokenCount
-from fieldmark.judges.pdf_pages import PAGE_RESOLUTION, PageRenderer, open_page_renderer
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.runs.targets.target import TargetCall, TargetResponse
 from fieldmark.values.annotations import PositiveInt

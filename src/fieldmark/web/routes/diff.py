@@ -16,10 +16,8 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.runs.stored_run import is_older
 from fieldmark.values.json_text import finite_json
 from fieldmark.web.api_errors import ApiError, ErrorCode
-from fieldmark.web.app_state import AppState, StateDependency
-from fieldmark.web.case_filter import SelectedCases
-from fieldmark.web.case_index import CaseHead
-from fieldmark.web.recent_values import PathRedactor
+from fieldmark.web.app_state import AppState, PathRedactor, StateDependency
+from fieldmark.web.case_index import CaseHead, SelectedCases
 from fieldmark.web.request_models import CaseQuery, DiffCaseQuery, DiffCasesQuery, DiffQuery
 from fieldmark.web.response_models import (
     DiffCaseResponse,
@@ -27,7 +25,7 @@ from fieldmark.web.response_models import (
     DiffResponse,
     errors,
 )
-from fieldmark.web.strict_json import JSON, ApiResponse, StrictRoute
+from fieldmark.web.responses import JSON, ApiResponse, StrictRoute
 from fieldmark.web.views import case_documents, shown_title
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])

@@ -17,10 +17,10 @@ from fieldmark.runs.run_options import complete_options
 from fieldmark.runs.settings import resolve_settings
 from fieldmark.runs.warnings import pair_warnings
 from fieldmark.web.app_state import AppState, StateDependency
-from fieldmark.web.exports import MEDIA_TYPES, attachment, check_kind
-from fieldmark.web.request_models import EvaluateExportRequest, EvaluateRequest, resolve_rules
+from fieldmark.web.request_models import EvaluateExportRequest, EvaluateRequest
 from fieldmark.web.response_models import EvaluationResponse, errors
-from fieldmark.web.strict_json import ApiResponse, StrictRoute
+from fieldmark.web.responses import MEDIA_TYPES, ApiResponse, StrictRoute, attachment, check_kind
+from fieldmark.web.server_options import resolve_rules
 from fieldmark.web.views import pair_view
 
 router = APIRouter(route_class=StrictRoute, tags=["evaluate"])

@@ -14,7 +14,7 @@ from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.jobs import BackgroundJob, JobKind
 from fieldmark.web.response_models import JobListResponse, JobResponse, errors
-from fieldmark.web.strict_json import ApiResponse, StrictRoute
+from fieldmark.web.responses import ApiResponse, StrictRoute
 
 router = APIRouter(route_class=StrictRoute, tags=["jobs"])
 _POLL_SECONDS: Final = 0.1

@@ -29,7 +29,7 @@ from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.request_models import ReviewQuery, ReviewRequest
 from fieldmark.web.response_models import errors
-from fieldmark.web.strict_json import ApiResponse, StrictRoute
+from fieldmark.web.responses import ApiResponse, StrictRoute
 
 _MARKS: Final = {outcome.label: int(outcome) for outcome in Outcome}
 """The numbers of outcomes in the components of the report."""

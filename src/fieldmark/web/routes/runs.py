@@ -27,16 +27,8 @@ from fieldmark.runs.run_index import titles_of
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
-from fieldmark.web.case_filter import worst_first
-from fieldmark.web.case_index import CaseIndex
-from fieldmark.web.exports import MEDIA_TYPES, attachment, check_kind
-from fieldmark.web.request_models import (
-    ExportQuery,
-    NoteRequest,
-    RankQuery,
-    RunQuery,
-    TrendQuery,
-)
+from fieldmark.web.case_index import CaseIndex, worst_first
+from fieldmark.web.request_models import ExportQuery, NoteRequest, RankQuery, RunQuery, TrendQuery
 from fieldmark.web.response_models import (
     AttributeListResponse,
     NotesResponse,
@@ -47,8 +39,8 @@ from fieldmark.web.response_models import (
     TrendResponse,
     errors,
 )
+from fieldmark.web.responses import MEDIA_TYPES, ApiResponse, StrictRoute, attachment, check_kind
 from fieldmark.web.run_catalog import RUN_ID, CatalogEntry
-from fieldmark.web.strict_json import ApiResponse, StrictRoute
 from fieldmark.web.views import describe_run
 
 

@@ -28,14 +28,11 @@ from fieldmark.values.paths import ROOT, Wildcard, leaves, parse_path
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.request_models import (
-    PROVIDER,
     FlattenRequest,
     ImportRequest,
     InferRequest,
-    Models,
     RevisionQuery,
     RulesBody,
-    resolve_rules,
 )
 from fieldmark.web.response_models import (
     FlattenResponse,
@@ -44,7 +41,8 @@ from fieldmark.web.response_models import (
     StrategiesResponse,
     errors,
 )
-from fieldmark.web.strict_json import ApiResponse, StrictRoute
+from fieldmark.web.responses import ApiResponse, StrictRoute
+from fieldmark.web.server_options import PROVIDER, Models, resolve_rules
 
 RULE_SET: Final = re.compile(r"[^\W_][\w .-]{0,59}(?<![ .])")
 """Valid names of rule sets; others are never looked up."""

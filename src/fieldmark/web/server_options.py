@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias, cast
 
+from fieldmark.judges.llm.connection import Connection
 from fieldmark.model.comparison import Provider
-from fieldmark.model.json import JsonObject
-from fieldmark.web.request_models import Models
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.rules.config_values import LoadedRules
+from fieldmark.rules.rules_file import RefusedRule, find_refused_rule, read_rules, registered_name
+from fieldmark.web.api_errors import ApiError, ErrorCode
 
 CSRF_HEADER: Final = "x-fieldmark-csrf"
 
@@ -92,3 +95,48 @@ class ServerOptions:
     def rule_sets(self) -> Path:
         """The directory with the named rule sets of the workspace."""
         return self.workspace / "rule-sets"
+
+
+RulesInput: TypeAlias = "LoadedRules | JsonObject | list[JsonValue] | None"
+"""Rules as the library accepts them."""
+_AUTO: Final = "auto"
+PROVIDER: Final = "provider"
+_NOT_ALLOWED: Final = {
+    RefusedRule.PROVIDER: "A request can select only the providers lexical and recorded (with the"
+    " scores in the request). Other providers are configured when the server starts.",
+    RefusedRule.SAFETY: "A request can select only the safety judges none and wordlist. Other"
+    " judges are configured when the server starts.",
+    RefusedRule.CALIBRATION: "A request cannot name a calibration file. Use the threshold itself,"
+    " or start the server with a rules file that names it.",
+}
+
+
+class Models(NamedTuple):
+    """The provider and the safety judge that the server was started with."""
+
+    provider: Provider | None = None
+    safety: object | None = None
+
+    def for_run(self) -> Models:
+        """Return the same models with budgets and usage counters of their own."""
+        provider, safety = (
+            replace(each) if isinstance(each, Connection) else each for each in self
+        )
+        return Models(cast("Provider | None", provider), safety)
+
+
+def resolve_rules(value: JsonValue, models: Models) -> RulesInput:
+    """Check the rules of a request and apply the server's models unless they name others."""
+    refused = find_refused_rule(value)
+    if refused is not None:
+        raise ApiError(ErrorCode.PROVIDER_NOT_ALLOWED, _NOT_ALLOWED[refused])
+    # The library would interpret any other string as a file name.
+    if not (value is None or isinstance(value, dict | list) or value == _AUTO):
+        message = "Rules must be an object, a list of fields or 'auto'."
+        raise ApiError(ErrorCode.INVALID_RULES, message)
+    own = isinstance(value, dict) and registered_name(value, RefusedRule.PROVIDER) is not None
+    provider = None if own else models.provider
+    if provider is None and models.safety is None:
+        return read_rules(value) if value == _AUTO else cast("RulesInput", value)
+    loaded = read_rules({} if value is None else value, provider=provider)
+    return loaded if loaded.safety is not None else replace(loaded, safety=models.safety)

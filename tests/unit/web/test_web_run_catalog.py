@@ -6,8 +6,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.web import run_catalog
-from fieldmark.web.recent_values import RecentValues
-from fieldmark.web.run_catalog import RunCatalog
+from fieldmark.web.run_catalog import RecentValues, RunCatalog
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from fieldmark.judges.llm.connection import Connection, GradingConnection
 from fieldmark.judges.llm.prompts import Prompt, form_prompt, meaning_prompt
 from fieldmark.judges.llm.response_cache import CachedResponse
 from fieldmark.judges.llm.usage_log import llm_threads
-from fieldmark.judges.providers.similarity import Vector, cosine_similarities, provider_error
+from fieldmark.judges.similarity_providers import Vector, cosine_similarities, provider_error
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
