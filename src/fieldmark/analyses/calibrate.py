@@ -393,12 +393,25 @@ class WrongVerdict:
 class Calibration(ShownRecord):
     """The agreement of a comparator or judge with human verdicts.
 
-    `threshold` is its current threshold, and `chosen` the threshold with the best agreement, or the
-    best threshold that reaches `target`. `has_threshold` says whether a rule can set it. `examples`
-    are the first pairs with a wrong verdict. `unlabeled` rows have no verdict and are not used, and
-    `contradictions` are pairs with both verdicts. `recorded_judges` computed the similarities of
-    labels. `options` identify the judge, and `labels_sha256` the labels. `warnings` say why the
-    result may mean less than it seems to, and `spent` is the cost of models.
+    `warnings` say why the result may mean less than it seems to.
+
+    Attributes:
+        judge: The comparator, judge or recorded similarities.
+        threshold: The current threshold.
+        judged: All labeled pairs with their similarities.
+        examples: The first pairs with a wrong verdict.
+        errors: The number of pairs that could not be judged.
+        first_error: The first of these errors.
+        target: The precision or recall that the chosen threshold must reach.
+        seed: The seed of the random numbers.
+        unlabeled: The number of rows without a verdict, which are not used.
+        options: The options that identify the judge.
+        has_threshold: Whether a rule can set the threshold.
+        labels_sha256: The hash of the labels.
+        contradictions: The number of pairs with both verdicts.
+        recorded_judges: The judges that computed recorded similarities.
+        spent: The cost of models.
+        gates: The results of the gates.
     """
 
     judge: str

@@ -116,8 +116,11 @@ def compare_case(settings: Settings, case: Case) -> CaseResult:
 class ManyResult:
     """The comparison of every candidate with the expected value, and of the candidates.
 
-    `agreement` is the share of pairs of candidates that agree, by field, and `consistency` its
-    mean over all fields; with a single candidate it is `None`.
+    Attributes:
+        results: The result of each candidate.
+        ranking: The order of the candidates from best to worst.
+        consistency: The mean agreement over all fields; `None` with a single candidate.
+        agreement: The share of pairs of candidates that agree, by field.
     """
 
     results: tuple[CaseResult, ...]

@@ -408,11 +408,20 @@ class AttributeAgreement:
 class ConsensusResult(ShownRecord):
     """The majority vote of several predictions for each case, and where they disagree.
 
-    `documents` are the documents of the vote by id, or by position unless rows are paired `by_id`.
-    `abstained` counts for each candidate the cases without a prediction that can be read, and
-    `without` the cases for which no candidate has one. `disputed` are the fields on which
-    candidates disagree most, at most 1,000 of them. With ground truth, `ranking` compares the
-    candidates with the vote and with the best of them per field.
+    Attributes:
+        candidates: The names of the candidates.
+        cases: The number of cases.
+        without: The number of cases without any prediction that can be read.
+        documents: The documents of the vote by id, or by position unless rows are paired `by_id`.
+        by_id: Whether rows are paired by id.
+        total: The agreement over all fields.
+        attributes: The agreement by attribute.
+        disputed: The fields with most disagreement between candidates, at most 1,000.
+        abstained: For each candidate, the number of cases without a prediction that can be read.
+        pairs: The agreement of each pair of candidates.
+        ranking: With ground truth: the candidates, the vote, and the best of the candidates per
+            field.
+        notes: Remarks on the inputs.
     """
 
     candidates: tuple[str, ...]

@@ -167,13 +167,26 @@ class DiffResult(ShownRecord):
     """Two runs on the same cases: the difference of every metric, and the changed cases.
 
     Runs with different rules, conventions, weights or evaluators are not `comparable`: nothing is
-    better or worse, and `different` names what differs. `primary` is the score of a case, whose
-    mean is the mean score. The first metric is the primary one of the convention, or the mean score
-    if evaluators score the cases. `sliced` are the cases of every slice. `new_errors` are the
-    repeated errors that only the second run has, and `fixed_errors` the repeated errors that only
-    the first run has.
-    `warnings` are the structural warnings of the runs. The values of changed fields are read from
-    `runs`.
+    better or worse.
+
+    Attributes:
+        before: The name of the first run.
+        after: The name of the second run.
+        summaries: The metrics of both runs.
+        metrics: The metrics with their differences. The first metric is the primary metric of the
+            convention, or the mean score if evaluators score the cases.
+        pairs: The cases of both runs.
+        sliced: The cases of every slice.
+        different: The names of differences in rules, conventions, weights or evaluators.
+        primary: The name of the score of a case, whose mean is the mean score.
+        only_before: The number of cases that only the first run has.
+        only_after: The number of cases that only the second run has.
+        new_errors: Repeated errors that only the second run has.
+        fixed_errors: Repeated errors that only the first run has.
+        gates: The results of the gates.
+        warnings: The structural warnings of the runs.
+        notes: Remarks on the comparison.
+        runs: The runs, which provide the values of changed fields.
     """
 
     before: RunName

@@ -455,7 +455,12 @@ _MAX_LENGTH: Final = 100
 class FindSlicesResult(ShownRecord):
     """Slices that are significantly weaker than the other cases, the weakest first.
 
-    `cases` is the number of searched cases, and `tested` the number of tested slices.
+    Attributes:
+        run: The name of the run.
+        slices: The weak slices.
+        cases: The number of searched cases.
+        tested: The number of tested slices.
+        notes: Remarks on the search.
     """
 
     run: str

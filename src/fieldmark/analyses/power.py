@@ -34,9 +34,19 @@ _CONSTANT: Final = (
 class PowerResult(ShownRecord):
     """The number of cases that a gate on a metric needs to detect a drop.
 
-    `cases_needed` cases and a gate with this `limit` detect the drop with probability `power`, and
-    fail with probability `alpha` if nothing changed. `detectable` is the smallest drop that as many
-    `cases` as the run has can detect.
+    Attributes:
+        run: The name of the run.
+        metric: The name of the metric.
+        value: The value of the metric.
+        deviation: The standard deviation of the metric.
+        cases: The number of cases of the run.
+        drop: The drop to detect.
+        alpha: The probability that an unchanged system fails the gate.
+        power: The probability that the gate detects the drop.
+        cases_needed: The number of cases that the gate needs.
+        limit: The limit of the gate.
+        detectable: The smallest drop that as many cases as the run has can detect.
+        note: A remark on the estimate.
     """
 
     FORMAT: ClassVar[int] = 1

@@ -193,9 +193,18 @@ class RankedRun:
 class RankResult(ShownRecord):
     """Several runs over the same cases, the best first, and the difference of every pair.
 
-    `cases` is the number of cases that all runs have. `pairs` are the differences of a run from
-    another that is ranked lower, by their positions. `frontier` has the positions of the runs that
-    are worth their cost, the cheapest first; it is `None` if fewer than two costs are known.
+    Attributes:
+        metric: The name of the metric.
+        less_is_better: Whether lower values of the metric are better.
+        convention: The convention of the metrics.
+        cases: The number of cases that all runs have.
+        runs: The runs, the best first.
+        pairs: The difference of each run from each lower-ranked run, by their positions.
+        attributes: The best runs by attribute.
+        frontier: The positions of the runs that are worth their cost, the cheapest first; `None` if
+            fewer than two costs are known.
+        warnings: Warnings about the runs.
+        notes: Remarks on the ranking.
     """
 
     metric: str

@@ -554,11 +554,19 @@ class ChangedAttribute:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PreviewResult(ShownRecord):
-    """What would change if a run was rescored with other rules.
+    """The changes if a run was rescored with other rules.
 
-    `compared` of its `cases` were compared: all, or a random sample. `metrics` are computed over
-    the compared cases, before and after. `examples` are some of the changed fields, from as many
-    cases as possible.
+    Attributes:
+        run: The name of the run.
+        cases: The number of cases of the run.
+        compared: The number of cases that were compared: all, or a random sample.
+        changed_cases: The number of compared cases with changed fields.
+        changed_fields: The number of fields with another outcome.
+        metrics: The metrics of the compared cases, before and after.
+        attributes: The changes by attribute.
+        examples: Some of the changed fields, from as many cases as possible.
+        errors: The number of comparisons that failed.
+        warnings: Warnings about the rules.
     """
 
     run: str

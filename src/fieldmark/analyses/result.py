@@ -32,8 +32,12 @@ _SHOW_ALL: Final = "run.attributes shows all"
 class RunResult(ShownRecord):
     """The result of a run over many cases.
 
-    `case_source` is where the cases of a run are read from that is not saved at `path`. A run at a
-    `url` has a local copy at `path`.
+    Attributes:
+        summary: All metrics.
+        notes: Remarks on the inputs.
+        path: The directory of a saved run.
+        case_source: The source of the cases of a run that is not saved at `path`.
+        url: The address of a run in an object store; it has a local copy at `path`.
 
     >>> import fieldmark as fm
     >>> run = fm.score([({"total": 10}, {"total": 10}), ({"total": 10}, {"total": 11})])

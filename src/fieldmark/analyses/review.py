@@ -385,8 +385,12 @@ class ReviewEffect:
 class ReviewResult(ShownRecord):
     """The current decisions on the fields of a run, and their effect.
 
-    `effect` is missing if the metrics cannot be computed again; `note` says why. `rules` are the
-    rules for the corrected truth, if it needs others than the run.
+    Attributes:
+        run: The name of the run.
+        fields: The reviewed fields.
+        effect: The metrics before and after; `None` if they cannot be computed again.
+        note: The reason for a missing effect.
+        rules: The rules for the corrected truth, if it needs other rules than the run.
     """
 
     run: str
@@ -933,10 +937,17 @@ class QueuedField:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReviewQueue(ShownRecord):
-    """The first fields of a queue; `total` is how many there are to choose from.
+    """The first fields of a queue.
 
-    `attributes` are all attributes with such fields. Cases are left out that were saved without
-    values (`hidden`), have no readable prediction (`unread`), or are not in all runs (`unpaired`).
+    Attributes:
+        run: The name of the run.
+        queue: The kind of queue.
+        total: The number of fields to choose from.
+        fields: The first fields.
+        attributes: All attributes with such fields.
+        hidden: The number of cases left out because they were saved without values.
+        unread: The number of cases left out because they have no readable prediction.
+        unpaired: The number of cases left out because not all runs have them.
     """
 
     run: str

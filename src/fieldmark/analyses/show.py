@@ -298,8 +298,16 @@ class AppliedRule:
 class ExplainResult(ShownRecord):
     """A field of a case: its items, its rule, its outcome, and its cost.
 
-    `score_if_correct` is the score of the case without this mistake. `not_stored` names missing
-    parts of the run.
+    Attributes:
+        run: The name of the run.
+        case_score: The score of the case.
+        field: The field with its outcome and values.
+        items: The aligned list items around the field.
+        rule: The rule of the field, and where it comes from.
+        cost: The counts of the field under the convention.
+        convention: The name of the convention.
+        score_if_correct: The score of the case without this mistake.
+        not_stored: Parts of the explanation that the run does not contain.
     """
 
     run: str

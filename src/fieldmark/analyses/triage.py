@@ -57,11 +57,15 @@ class ThresholdScope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ThresholdSet(ShownRecord):
-    """The lowest confidence at which the values of each attribute are accepted.
+    """The lowest accepted confidence of the values of each attribute.
 
-    `run` is the run that they were chosen with, for this `precision`. An attribute without a
-    threshold has `None`, and `note` says why there is none at all. `options` say how confidences
-    are read.
+    Attributes:
+        precision: The required precision.
+        by: Whether there is one threshold for all attributes or one for each.
+        run: The run that the thresholds were chosen with.
+        options: The options for reading confidences.
+        attributes: The threshold of each attribute; `None` without a threshold.
+        note: The reason if there is no threshold at all.
     """
 
     FORMAT: ClassVar[int] = RUN_FORMAT
@@ -255,6 +259,14 @@ class TriageResult:
     """The decisions on documents, which are made while they are read, and their totals so far.
 
     A result can be iterated once.
+
+    Attributes:
+        documents: The number of documents.
+        accepted_documents: The number of documents without a value to review.
+        values: The number of values.
+        accepted_values: The number of accepted values.
+        without_confidence: The number of values without a confidence.
+        without_threshold: The number of values without a threshold.
     """
 
     _documents: Iterator[DocumentDecision]

@@ -227,10 +227,30 @@ class GroupMeans(NamedTuple):
 class Summary:
     """Every metric of a run.
 
-    `structural_warnings` are those `warnings` that say that the documents probably do not have the
-    structure that they are compared by, so that the metrics mean little. `input_warnings` are those
-    about how inputs were read, which do not depend on the rules. `slices` are the metrics
-    of groups of cases, by name (`vendor=Acme`), for each key in `by`.
+    Attributes:
+        convention: The convention of the metrics.
+        cases: The numbers of cases.
+        verdicts: The numbers of verdicts.
+        micro: Counts and rates of all fields together.
+        macro: Means over attributes and over cases.
+        mean_score: The mean score of the cases.
+        attributes: The metrics of each attribute.
+        errors_by_type: The numbers of mistakes by type.
+        quality: Completeness, hallucination, accuracy and the response quality score.
+        confidence: The metrics of confidences, if they were read.
+        evaluators: The metrics of each evaluator.
+        detection: The detection metrics, if there are regions.
+        usage: The usage of targets.
+        spent: The cost of models.
+        gates: The results of the gates.
+        failures: The reasons why the run did not pass.
+        warnings: All warnings.
+        structural_warnings: Warnings that the documents probably do not have the structure that
+            they are compared by, so that the metrics mean little.
+        input_warnings: Warnings about reading the inputs, which do not depend on the rules.
+        intervals: The confidence intervals and standard deviations.
+        by: The keys of the slices.
+        slices: The metrics of groups of cases, by name (`vendor=Acme`).
     """
 
     FORMAT: ClassVar[int] = RUN_FORMAT

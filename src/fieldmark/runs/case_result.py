@@ -45,8 +45,26 @@ _SCORED: Final = frozenset({Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_E
 class FieldResult:
     """One field: its path, its outcome and both values.
 
-    `candidate_path` differs from `path` if aligned list items have different indexes. `case_id` is
-    the id of its case, and `confidence` the confidence of the candidate, if it was read.
+    Attributes:
+        path: The path in the ground truth.
+        candidate_path: The path in the candidate, which differs from `path` if aligned list items
+            have different indexes.
+        attribute: The path without indexes.
+        outcome: The name of the outcome, such as `match` or `wrong_value`.
+        expected_presence: The presence of the expected value, such as `value` or `null`.
+        candidate_presence: The presence of the candidate.
+        score: The score from 0 to 1.
+        similarity: The similarity from 0 to 1, if the comparator computes one.
+        reason: The reason for a mismatch.
+        comparator: The name of the comparator.
+        weight: The weight of the field in the score of its case.
+        required: Whether the rules require the field.
+        flags: Remarks on the comparison, such as an ambiguous number.
+        note: A message of the comparator.
+        case_id: The id of the case.
+        confidence: The confidence of the candidate, if it was read.
+        expected: The expected value, or `MISSING`.
+        candidate: The candidate, or `MISSING`.
     """
 
     path: str
@@ -97,11 +115,15 @@ class FieldResult:
 class CaseResult:
     """One pair of documents: score, verdict, counts, quality, and every field on request.
 
-    `overall` is the combined result of the evaluators, if the case has any. `has_values` is false
-    for a stored case whose documents were not saved, and `non_finite` are the positions of the
-    fields of a stored case whose candidate was NaN or infinite. `confidences` has the confidence of
-    each value of the candidate by position, `None` for a value without one, in a run with
-    confidences. Fields are computed on access, so a run pays only for what it uses.
+    Fields are computed on access, so a run pays only for what it uses.
+
+    Attributes:
+        overall: The combined result of the evaluators, if the case has any.
+        has_values: False for a stored case whose documents were not saved.
+        non_finite: The positions of the fields of a stored case whose candidate was NaN or
+            infinite.
+        confidences: The confidence of each value of the candidate by position, `None` for a value
+            without one, in a run with confidences.
 
     >>> import fieldmark as fm
     >>> result = fm.compare({"total": 10, "vendor": "Acme"}, {"total": 10, "vendor": "Acne"})
