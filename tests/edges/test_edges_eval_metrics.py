@@ -15,7 +15,7 @@ from fieldmark.judges.retry import Clock
 from fieldmark.judges.similarity_providers import PythonProvider
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.runs.eval_file import load_eval
-from fieldmark.runs.evaluator_rules import eval_settings
+from fieldmark.runs.eval_setup import eval_settings
 from fieldmark.runs.stored_run import open_run
 
 

@@ -195,15 +195,15 @@ def _texts_of_lists(expected: list[JsonValue], candidate: list[JsonValue]) -> _L
 
 def _texts_of(items: list[JsonValue]) -> list[bytes]:
     """Return the JSON text of each item."""
-    return [_line(item) for item in items]
-
-
-def _line(item: JsonValue) -> bytes:
-    try:
+    texts: list[bytes] = []
+    for item in items:
+        try:
+            text = orjson.dumps(item, None, orjson.OPT_SORT_KEYS)
+        except TypeError:
+            text = canonical_text(item)
         # Concatenation copies the text, which releases the much larger buffer of orjson.
-        return b" " + orjson.dumps(item, None, orjson.OPT_SORT_KEYS)
-    except TypeError:
-        return b" " + canonical_text(item)
+        texts.append(b" " + text)
+    return texts
 
 
 def canonical_order(items: Sequence[JsonValue], indexes: Iterable[int]) -> list[int]:

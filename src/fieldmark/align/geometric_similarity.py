@@ -80,16 +80,13 @@ def read_item_similarity(
     if similarity != SimilarityType.TEXT:
         measure = measure_of(similarity)
         default = default if measure is None else measure.min_similarity
+    name = similarity.get("type") if isinstance(similarity, Mapping) else similarity
     return ItemSimilarity(
         match_fields,
         default if threshold is None else threshold,
         measure,
-        _type_of(similarity) == SimilarityType.EQUALITY,
+        name == SimilarityType.EQUALITY,
     )
-
-
-def _type_of(similarity: SimilarityOption) -> JsonValue:
-    return similarity.get("type") if isinstance(similarity, Mapping) else similarity
 
 
 def measured_edges(

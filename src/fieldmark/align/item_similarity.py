@@ -262,7 +262,11 @@ def edges_of_many(
             expected_side, candidate_side = left[path], right[path]
             work += _COLUMN_COST + expected_side.characters() * candidate_side.characters()
             work += _LEAF_COST * len(expected_side.places) * len(candidate_side.places)
-            work += _rule_cost(expected_side.ruled, candidate_side.ruled)
+            work += (
+                _CALL_COST
+                * len(_distinct(expected_side.ruled))
+                * len(_distinct(candidate_side.ruled))
+            )
     if work > MAX_CHARACTER_PAIRS:
         raise TooMuchWork
     sizes = _sizes(candidate)
@@ -291,7 +295,6 @@ def codes_of(
 
 
 def _sizes(items: Sequence[ItemLeaves]) -> Integers:
-
     return np.array([len(cells) for cells in items], dtype=np.intp)
 
 
@@ -341,7 +344,6 @@ def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) 
 
 
 def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | Flags) -> None:
-
     if (len(places), len(others)) == matrix.shape:
         matrix += values
     else:
@@ -400,28 +402,23 @@ class EqualLeafCounter:
             raise TooMuchWork
         counts = np.zeros(len(places), dtype=np.intp)
         for path in shared:
-            ours, theirs = left[path], right[path]
-            codes, other_codes = codes_of(list(ours.values()), list(theirs.values()))
+            tokens, other_tokens = left[path], right[path]
+            codes, other_codes = codes_of(list(tokens.values()), list(other_tokens.values()))
             code = np.full(len(self._expected), -1)
             other_code = np.full(len(self._candidate), -2)
-            code[list(ours)] = codes
-            other_code[list(theirs)] = other_codes
+            code[list(tokens)] = codes
+            other_code[list(other_tokens)] = other_codes
             counts += code[places] == other_code[others]
         return counts
 
 
-def _columns(items: Sequence[JsonValue], places: list[int]) -> dict[Path, dict[int, Hashable]]:
+def _columns(items: Sequence[JsonValue], indexes: list[int]) -> dict[Path, dict[int, Hashable]]:
     """Return the leaves at each path, by the position of the item."""
     columns: dict[Path, dict[int, Hashable]] = defaultdict(dict)
-    for place in places:
-        for path, token in exact_leaves_of(items[place]).items():
-            columns[path][place] = token
+    for index in indexes:
+        for path, token in exact_leaves_of(items[index]).items():
+            columns[path][index] = token
     return columns
-
-
-def _rule_cost(expected: Sequence[RuledLeaf], candidate: Sequence[RuledLeaf]) -> int:
-    """Return the cost of comparing all leaves of two lists at one path, in character pairs."""
-    return _CALL_COST * len(_distinct(expected)) * len(_distinct(candidate))
 
 
 def rule_similarities(expected: Sequence[RuledLeaf], candidate: Sequence[RuledLeaf]) -> Floats:
@@ -429,12 +426,12 @@ def rule_similarities(expected: Sequence[RuledLeaf], candidate: Sequence[RuledLe
 
     The comparator is called once for each pair of distinct values.
     """
-    ours, theirs = _distinct(expected), _distinct(candidate)
+    leaves, other_leaves = _distinct(expected), _distinct(candidate)
     similar: Floats = np.array(
-        [[leaf.similarity(other) for other in theirs.values()] for leaf in ours.values()]
+        [[leaf.similarity(other) for other in other_leaves.values()] for leaf in leaves.values()]
     )
-    position = {token: index for index, token in enumerate(ours)}
-    other_position = {token: index for index, token in enumerate(theirs)}
+    position = {token: index for index, token in enumerate(leaves)}
+    other_position = {token: index for index, token in enumerate(other_leaves)}
     rows = [position[leaf.token] for leaf in expected]
     columns = [other_position[leaf.token] for leaf in candidate]
     return similar[np.ix_(rows, columns)]

@@ -100,7 +100,6 @@ def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> Iterator[Edge
 
 
 def _select_many(edges: EdgeArrays, agreement: EqualLeafCounter) -> Iterator[Edge]:
-
     labels = _component_labels(edges)
     sizes = np.bincount(labels)
     alone = sizes[labels] == 1

@@ -30,21 +30,22 @@ _TITLES: Final = ("field", "outcome", "expected", "found")
 
 @checked
 def assert_extraction(
-    candidate: object,
     expected: object,
+    candidate: object,
     **options: Unpack[CompareOptions],
 ) -> CaseResult:
-    """Raise `AssertionError` if a candidate has a mistake; the message lists mistakes with values.
+    """Raise `AssertionError` if a candidate has a mistake; the message lists them with values.
 
-    A comparison of nothing fails too: a test whose rules ignore every field tests nothing.
+    The result of `compare` is returned if the test passes. A comparison without compared fields
+    fails too, because a test whose rules ignore every field tests nothing.
 
     Args:
+        expected: The correct document.
         candidate: The extracted document.
-        expected: The document to compare it with.
-        **options: Options as for `compare`, whose result is returned if the test passes.
+        **options: The options of `compare`, listed below.
 
     >>> import fieldmark as fm
-    >>> fm.assert_extraction({"total": 12}, {"total": 10})
+    >>> fm.assert_extraction({"total": 10}, {"total": 12})
     Traceback (most recent call last):
     AssertionError: 1 of 1 field is wrong, score 0.000
       field  outcome      expected  found

@@ -518,7 +518,7 @@ class Calibration(ShownRecord):
                 yield f"on labels that were held out, {name} is {shown}, below the target"
 
     def metrics(self) -> JsonObject:
-        """Return all metrics by name, for gates, without a prefix at the current threshold."""
+        """Return all metrics by name, for gates; without prefix at the current threshold."""
         cross, best, chosen = self.cross_validation, self.best, self.chosen
         now = self.current.to_dict()
         undefined: JsonObject = dict.fromkeys(now)
@@ -653,27 +653,27 @@ def calibrate(
     target: str | None = None,
     seed: int = 0,
     offline: bool = False,
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
+    min: Mapping[str, float] | None = None,  # noqa: A002 - as on the command line
+    max: Mapping[str, float] | None = None,  # noqa: A002
     allow_code: bool = False,
 ) -> Calibration:
     """Measure a comparator, a judge or recorded similarities against human verdicts.
 
     Args:
-        labels: Rows with `expected`, `candidate` and `verdict`, and `similarity` if it is recorded.
-            Rows without a verdict are not used.
-        rules: Rules with the comparator of `path`.
-        match: The name of a comparator.
-        path: The field whose comparator and labels are used.
-        evaluation: An eval file with an evaluator, such as an `llm_judge`.
-        evaluator: The name of the evaluator, if the eval file has several.
-        threshold: A threshold to measure instead of the current one.
+        labels: Rows with `expected`, `candidate` and `verdict`, and `similarity` if it is recorded;
+            rows without a verdict are not used.
+        rules: A rules file with the comparator to measure.
+        match: The name of the comparator to measure.
+        path: The field of the rules whose comparator and labels are used.
+        evaluation: An eval file with the evaluator to measure.
+        evaluator: The name of the evaluator, such as an `llm_judge`.
+        threshold: The current threshold; by default from the judge, or 0.8.
         target: A precision or recall that the threshold must reach, such as `"precision=0.95"`.
-        seed: The seed of the cross-validation.
+        seed: The seed of the random numbers.
         offline: Use only cached responses of models.
-        at_least: Lower limits on metrics such as `kappa`.
-        at_most: Upper limits on metrics.
-        allow_code: Import and run Python functions that rules name.
+        min: Lower limits of metrics such as `kappa`.
+        max: Upper limits of metrics.
+        allow_code: Rules may name Python functions, which are then imported and run.
 
     >>> rows = [{"expected": "Acme", "candidate": c, "verdict": v}
     ...         for c, v in [("Acme Ltd", False), ("acme", True), ("Acne", True)]]
@@ -681,7 +681,7 @@ def calibrate(
     1.0
     """
     wanted = _read_target(target)
-    gates = parse_gates(at_least, at_most)
+    gates = parse_gates(min, max)
     sample = Calibration(judge="", threshold=0.5, judged=_SAMPLE, target=wanted)
     unknown = [gate for gate in check_gates(gates, sample.metrics()) if not gate.known]
     if unknown:
@@ -838,7 +838,7 @@ def _labels(source: InputLike, judge: Comparator | ConfiguredEvaluator | None) -
     opened = open_source(source, JsonDialect(), side="labels")
     with closing(opened):
         for block in opened.blocks():
-            for row, position in zip(block.rows, block.places, strict=True):
+            for row, position in zip(block.rows, block.positions, strict=True):
                 try:
                     cells = None if isinstance(row, UnreadableRow) else row
                     yield label_from_json(cells, needs_expected=with_expected)

@@ -293,7 +293,7 @@ class _Ballot:
     def _options(
         self, node: AttributeNode, values: Sequence[_Side], voters: _Voters
     ) -> list[VoteOption]:
-        """Return the values that voters have; values that agree are one option."""
+        """Return the values of the voters, grouped by agreement."""
         empty: list[int] = []
         containers: dict[type, list[int]] = {}
         leaves: dict[bytes, list[int]] = {}

@@ -40,10 +40,9 @@ from fieldmark.metrics.difference import (
     paired_slices,
 )
 from fieldmark.metrics.gates import GateResult
-from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
 from fieldmark.metrics.significance import ALPHA, mcnemar, smallest_p
-from fieldmark.metrics.slices import SliceKey, parse_slice_keys, slice_text
+from fieldmark.metrics.slices import SliceKey, parse_slice_keys
 from fieldmark.metrics.summary import AppliedConvention, Summary, summary_to_json
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.difference_text import (
@@ -70,6 +69,7 @@ from fieldmark.report.document import (
     note,
     warning,
 )
+from fieldmark.report.metric_titles import METRIC_TITLES, slice_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, gate_line, number, outcome_text
 from fieldmark.runs.case_processor import SliceTotals
@@ -286,7 +286,7 @@ class DiffResult(ShownRecord):
         attribute: str | None = None,
         within: str | None = None,
     ) -> list[tuple[Direction, CaseChange]]:
-        """Return the cases that changed: worse before improved cases, the largest change first.
+        """Return the cases that changed, worse cases first, largest change first.
 
         With an `attribute`, these are the cases with more or fewer mistakes in it, and `direction`
         refers to the attribute. `within` is the name of a slice.
@@ -665,7 +665,7 @@ class _GatheredCases:
 def _slice_keys(
     before: StoredRun, after: StoredRun, by: Iterable[str] | None
 ) -> tuple[SliceKey, ...]:
-    """Return the keys that cases are grouped by, by default the keys that both runs have."""
+    """Return the keys that group the cases: the given keys, or the keys that both runs have."""
     old, new = (() if run.summary is None else run.summary.by for run in (before, after))
     try:
         return parse_slice_keys([key for key in old if key in new] if by is None else strings(by))
@@ -977,7 +977,7 @@ def _title(diff: DiffResult, metric: str) -> str:
 
 
 def _ranked(attributes: Mapping[str, MetricDifference]) -> list[str]:
-    """Sort attributes: regressed, then improved, then possibly changed."""
+    """Sort attributes: regressed, then improved, then attributes that may have changed."""
     order = list(_TONES)
 
     def sort_key(path: str) -> tuple[int, float, float, str]:
@@ -1125,9 +1125,9 @@ def _changed_attributes(diff: DiffResult) -> Iterator[_Part]:
 
 
 def _repeated_lines(diff: DiffResult) -> list[str]:
-    """Return the repeated errors that only one of the runs has, new errors first.
+    """Return the repeated errors of only the second run, and of only the first run.
 
-    The errors of most values come first.
+    The most frequent errors come first.
     """
     return [*_repeated("New", diff.new_errors), *_repeated("Fixed", diff.fixed_errors)]
 

@@ -286,7 +286,7 @@ def _version(name: str) -> str | None:
 
 
 def _extras() -> Iterator[Check]:
-    """Yield a check for each extra; a missing extra is no error."""
+    """Yield a check for each extra; an extra that is not installed is no error."""
     extras: dict[str, list[str]] = {}
     for name, extra in _requirements():
         if extra and extra not in _HIDDEN and name != _PACKAGE:

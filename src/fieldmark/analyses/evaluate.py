@@ -25,6 +25,7 @@ from fieldmark.runs.eval_setup import (
     check_ready,
     check_selection,
     eval_inputs,
+    eval_settings,
     eval_sources,
     fingerprints,
     for_target,
@@ -33,7 +34,6 @@ from fieldmark.runs.eval_setup import (
     target_identity,
     with_optional_truth,
 )
-from fieldmark.runs.evaluator_rules import eval_settings
 from fieldmark.runs.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.runs.gates import RunGates, resolve_baseline
 from fieldmark.runs.manifest import make_manifest

@@ -33,7 +33,6 @@ from fieldmark.metrics.slices import (
     SearchedCase,
     WeakSlice,
     find_weak_slices,
-    slice_text,
     value_texts,
 )
 from fieldmark.metrics.summary import Micro, Summary
@@ -59,6 +58,7 @@ from fieldmark.report.document import (
     Tone,
     note,
 )
+from fieldmark.report.metric_titles import slice_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, outcome_text
 from fieldmark.runs.attribute_table import StoredAttributes

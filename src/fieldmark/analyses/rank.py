@@ -35,7 +35,6 @@ from fieldmark.metrics.difference import (
     ResamplingOptions,
 )
 from fieldmark.metrics.gates import less_is_better
-from fieldmark.metrics.headline import METRIC_TITLES, flag_text
 from fieldmark.metrics.leaderboard import (
     PREDICTED_MEAN_SCORE,
     AttributeRanking,
@@ -70,6 +69,7 @@ from fieldmark.report.document import (
     warning,
 )
 from fieldmark.report.html.page import leaderboard_page
+from fieldmark.report.metric_titles import METRIC_TITLES, flag_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, number
 from fieldmark.runs.case_result import CaseResult
@@ -477,10 +477,10 @@ def rank(
 
 @dataclass(slots=True)
 class _Gathered:
-    """The cases that all runs share, and the cases that only some have.
+    """The cases that all runs share, and the cases that only some runs have.
 
-    For each run, `only` counts its cases that are not shared, `absent` the cases of others that it
-    does not have, and `failed` the absent cases for which its target made no prediction.
+    `only` counts for each run its own cases that are not shared, `absent` the cases of other runs
+    that it does not have, and `failed` the absent cases without a prediction of its target.
     """
 
     runs: list[RecountedRun]

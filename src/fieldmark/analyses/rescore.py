@@ -25,7 +25,6 @@ from fieldmark.judges.safety import SafetyJudge
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import Threshold
 from fieldmark.metrics.conventions import Convention, find_convention, rule_weights
-from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.identity import canonical_sha256, described
 from fieldmark.metrics.slices import SliceKey
 from fieldmark.metrics.summary import AppliedConvention, Summary, summarize
@@ -35,6 +34,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Scope
 from fieldmark.report.document import Data, Document, Items, Line, Row, warning
+from fieldmark.report.metric_titles import METRIC_TITLES
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import number, outcome_text
 from fieldmark.runs.attribute_table import RowNumbers
@@ -76,8 +76,8 @@ def rescore(
     *,
     rules: RulesLike = None,
     options: Mapping[str, JsonValue] | None = None,
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
+    min: Mapping[str, float] | None = None,  # noqa: A002 - as on the command line
+    max: Mapping[str, float] | None = None,  # noqa: A002
     by: Iterable[str] | None = None,
     max_errors: int = 0,
     out: str | Path | None = None,
@@ -90,31 +90,30 @@ def rescore(
     """Apply other rules, another convention or other options to a run, without its inputs.
 
     With `rules`, the stored documents are compared again, which needs a run that was saved with
-    values and has no evaluators. Safety is judged again only if the rules name a judge. Without
+    values and has no evaluators; safety is judged again only if the rules name a judge. Without
     `rules`, the stored outcomes are counted again: only counting options can change, and a
-    convention that compares values differently is rejected. The old run is never changed.
-
-    The gates of the run are checked again: a gate of the rules replaces the gate on the same
-    metric, `at_least` and `at_most` replace all. A warning names gates against a baseline, which
-    are not checked.
+    convention that compares values differently is rejected. The gates of the run are checked again;
+    a warning names gates against a baseline, which are not checked. The old run is never changed.
 
     Args:
-        run: A saved run.
-        convention: The name of a convention. By default the one of the rules, otherwise of the run.
-        rules: The other rules.
+        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        convention: The name of a convention; by default the convention of the rules, otherwise of
+            the run.
+        rules: A rules file, or rules as a mapping. Its gates replace gates of the run on the same
+            metric.
         options: Options of the convention.
-        at_least: Lower limits on metrics.
-        at_most: Upper limits on metrics.
-        by: The keys of slices, by default as in the run.
+        min: Lower limits of metrics by name; together with `max`, they replace all gates.
+        max: Upper limits of metrics by name.
+        by: The keys that group the cases into slices; by default as in the run.
         max_errors: The number of cases that may have evaluation errors.
         out: A new directory, or a new prefix of an object store, for the resulting run, whose
-            manifest names the old one.
-        engine: What counts large runs, as for `score`. Fields are compared again by one process.
-        workers: The number of processes.
+            manifest names the old run.
+        engine: The engine that counts large runs, as for `score`.
+        workers: The number of worker processes that count large runs; one process compares fields
+            again.
         offline: Use only cached responses of models.
-        allow_code: Import and run Python functions that rules name.
-        progress: Called regularly with the cases processed, the bytes read, and the total bytes if
-            known.
+        allow_code: Rules may name Python functions, which are then imported and run.
+        progress: Called regularly, as for `score`.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]
@@ -129,8 +128,8 @@ def rescore(
         rules=rules,
         convention=convention,
         options=options,
-        at_least=at_least,
-        at_most=at_most,
+        min=min,
+        max=max,
         by=(() if stored.summary is None else stored.summary.by) if by is None else strings(by),
         max_errors=max_errors,
         out=out,
@@ -194,7 +193,7 @@ def rescore(
 
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
     """Add the gates of a run to its rescored run, unless the options set gates."""
-    limits = options["at_least"] or options["at_most"]
+    limits = options["min"] or options["max"]
     return gates if limits or before is None else gates.or_those_of(before.gates)
 
 

@@ -21,13 +21,13 @@ from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.data.json_rows import ensure_json
 from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome
 from fieldmark.plan import compile_plan
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table, note
+from fieldmark.report.metric_titles import METRIC_TITLES
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import outcome_text
 from fieldmark.rules.config_files import load_file

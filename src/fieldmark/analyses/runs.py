@@ -16,13 +16,7 @@ from fieldmark.analyses.result import EvalResult, RunResult
 from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, check_gate, less_is_better
-from fieldmark.metrics.headline import (
-    HEADLINE_METRICS,
-    MAIN_METRIC,
-    QUALITY_METRICS,
-    SHORT_TITLES,
-    flag_text,
-)
+from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC, QUALITY_METRICS
 from fieldmark.metrics.rates import sortable
 from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary, summary_to_json
 from fieldmark.model.json import JsonObject
@@ -39,6 +33,7 @@ from fieldmark.report.document import (
     Tone,
     facts,
 )
+from fieldmark.report.metric_titles import SHORT_TITLES, flag_text, rqs_formula
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH
 from fieldmark.runs import run_index as index
@@ -447,7 +442,7 @@ class RunDetails(ShownRecord):
             ("note", self.note),
         ]
         rows = list(_metric_rows(self))
-        formula = "" if self.summary is None else self.summary.rqs_formula
+        formula = "" if self.summary is None else rqs_formula(self.summary.rqs_counting)
         return Document(
             facts([(label, text) for label, text in pairs if text]),
             Table(name="metrics", columns=_METRIC_COLUMNS, rows=rows, gap=1),

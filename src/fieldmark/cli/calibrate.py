@@ -137,8 +137,8 @@ class _MeasureArguments(TypedDict):
     threshold: float | None
     target: str | None
     allow_code: bool
-    at_least: Mapping[str, float]
-    at_most: Mapping[str, float]
+    min: Mapping[str, float]
+    max: Mapping[str, float]
     seed: int
     offline: bool
 

@@ -25,7 +25,7 @@ from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError, FieldmarkError
 from fieldmark.registry import Plugin
-from fieldmark.runs.validation import check_file
+from fieldmark.runs.eval_file import check_file
 from fieldmark.values.escape import for_markdown, visible
 from fieldmark.values.json_text import pretty_json
 

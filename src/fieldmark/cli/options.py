@@ -250,8 +250,8 @@ def _parse_max_drops(texts: Sequence[str]) -> dict[str, float]:
 
 _READERS_OF_TEXTS: Final[Mapping[str, Callable[[object, object, Sequence[str]], object]]] = {
     "options": lambda _ctx, _param, texts: parse_settings(texts),
-    "at_least": lambda _ctx, _param, texts: parse_limits(texts, GateKind.MIN),
-    "at_most": lambda _ctx, _param, texts: parse_limits(texts, GateKind.MAX),
+    "min": lambda _ctx, _param, texts: parse_limits(texts, GateKind.MIN),
+    "max": lambda _ctx, _param, texts: parse_limits(texts, GateKind.MAX),
     "max_drop": lambda _ctx, _param, texts: _parse_max_drops(texts),
 }
 """What reads the values of options that are given by name, such as `METRIC=LIMIT`."""
@@ -429,7 +429,7 @@ offline_option: Final = declared_option(RunOptions, "offline")
 allow_code_option: Final = declared_option(RunOptions, "allow_code")
 results_option: Final = declared_option(RunOptions, "results")
 limit_options: Final = combine(
-    declared_option(RunOptions, "at_least"), declared_option(RunOptions, "at_most")
+    declared_option(RunOptions, "min"), declared_option(RunOptions, "max")
 )
 """The options that set limits on metrics."""
 gate_options: Final = combine(limit_options, declared_option(RunOptions, "max_errors"))

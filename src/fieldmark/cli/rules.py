@@ -47,7 +47,7 @@ from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.json import JsonValue
 
 _OF_NEW_RUN: Final = {
-    "at_least", "at_most", "max_errors", "by", "out", "engine", "workers", "offline",
+    "min", "max", "max_errors", "by", "out", "engine", "workers", "offline",
 }  # fmt: skip
 
 
@@ -90,8 +90,8 @@ class _RescoreArguments(TypedDict):
     rules: Path | None
     convention: str | None
     options: Mapping[str, JsonValue]
-    at_least: Mapping[str, float]
-    at_most: Mapping[str, float]
+    min: Mapping[str, float]
+    max: Mapping[str, float]
     by: tuple[str, ...] | None
     max_errors: int
     out: str | Path | None

@@ -231,8 +231,8 @@ class StraightThrough:
 class ConfidenceFigures:
     """The confidences of one attribute, or of all fields.
 
-    `fields` have a value, and `without_confidence` of them no confidence; those are in no other
-    figure. `wrong` is the number of wrong values with a confidence.
+    `fields` have a value; `without_confidence` have no confidence and are in no other number.
+    `wrong` is the number of wrong values with a confidence.
     """
 
     fields: int

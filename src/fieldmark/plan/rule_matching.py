@@ -88,7 +88,7 @@ class RuleMatch(NamedTuple):
 def list_items(matches: Sequence[RuleMatch]) -> list[RuleMatch]:
     """Return matches for the leaves of lists with only a rule for their alignment.
 
-    If other rules select fields below such a list, those are its fields.
+    If other rules select fields below such a list, only these are its fields.
     """
     return [
         RuleMatch(-1, replace(match.rule, aligner=None), (*match.segments, ANY_DEPTH))
@@ -134,9 +134,9 @@ def rules_of_field(rules: Sequence[Rule], attribute: str, path: str) -> list[Rul
             matches += (RuleMatch(rank, rule, parse_path(rule.path).segments),)
     if attribute != ROOT:
         steps = zip(parse_path(attribute).segments, parse_path(path).segments, strict=True)
-        for step, place in steps:
+        for step, index in steps:
             if step is ANY_ITEM:
-                matches = match_item(matches, place if isinstance(place, int) else _ANY_INDEX)
+                matches = match_item(matches, index if isinstance(index, int) else _ANY_INDEX)
             else:
                 matches = match_key(matches, str(step))
     return sorted(

@@ -15,12 +15,7 @@ from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
 
-from fieldmark.metrics.headline import (
-    MAIN_METRIC,
-    METRIC_TITLES,
-    QUALITY_METRICS,
-    flag_text,
-)
+from fieldmark.metrics.headline import MAIN_METRIC, QUALITY_METRICS
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.document import (
@@ -39,6 +34,7 @@ from fieldmark.report.document import (
     Tone,
     value_of,
 )
+from fieldmark.report.metric_titles import METRIC_TITLES, flag_text, rqs_formula
 from fieldmark.report.run_document import slice_blocks
 from fieldmark.report.tables import (
     ATTRIBUTE_COLUMNS,
@@ -268,7 +264,7 @@ def _folding(columns: Sequence[Column]) -> list[int]:
 
 
 def _fit_widths(widest: Sequence[int], folding: Sequence[int], width: int) -> list[int]:
-    """Return the widths of columns: folding columns are narrowed, the last one first."""
+    """Return the widths of columns: columns that fold are narrowed, beginning with the last."""
     widths = list(widest)
     for index in reversed(folding):
         over = sum(widths) - width
@@ -422,7 +418,7 @@ def headline(summary: Summary) -> str:
             f"**{parts[0]}**, {', '.join(parts[1:])}",
             f"{counts}, **{cases.errors:,} with errors**" if cases.errors else counts,
             f"convention `{summary.convention.name}`",
-            *([summary.rqs_formula] if rqs_leads else []),
+            *([rqs_formula(summary.rqs_counting)] if rqs_leads else []),
         ]
     )
 

@@ -7,7 +7,7 @@ from math import inf
 from typing import Final, cast
 
 from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
-from fieldmark.metrics.headline import QUALITY_METRICS, SHORT_TITLES, flag_text
+from fieldmark.metrics.headline import QUALITY_METRICS
 from fieldmark.metrics.rates import sortable
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
 from fieldmark.model.json import JsonObject, JsonValue
@@ -27,6 +27,7 @@ from fieldmark.report.document import (
     note,
     warning,
 )
+from fieldmark.report.metric_titles import SHORT_TITLES, flag_text, rqs_formula
 from fieldmark.report.tables import (
     DASH,
     TOP_HINT,
@@ -176,7 +177,9 @@ def _score_tables(summary: Summary) -> tuple[list[Table], str]:
         ),
         _noted_table(summary, (f"Quality{rater}", ""), qualities),
     ]
-    return tables[::-1] if rqs_leads else tables, summary.rqs_formula if has_rqs else ""
+    return tables[::-1] if rqs_leads else tables, rqs_formula(
+        summary.rqs_counting
+    ) if has_rqs else ""
 
 
 def _noted_table(

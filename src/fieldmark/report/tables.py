@@ -12,9 +12,9 @@ from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.gates import GateKind, GateResult, RunFailure
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.rates import Interval, sortable
-from fieldmark.metrics.slices import NO_VALUE
 from fieldmark.metrics.summary import FieldCost, Summary, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.metric_titles import NO_VALUE
 from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 

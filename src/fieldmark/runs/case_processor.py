@@ -173,11 +173,6 @@ class CaseProcessor:
         return [next(compared[id(self._own.get(case.id, self.plan))]) for case in cases]
 
 
-def _confidence_tally(*, by_attribute: bool = True) -> ConfidenceTally:
-
-    return ConfidenceTally(by_attribute=by_attribute)
-
-
 class GroupTotals:
     """The sums over some cases, and a sample of them for confidence intervals."""
 
@@ -302,7 +297,7 @@ class SliceTotals:
         found = self.slices.get(name)
         if found is None:
             threshold = Threshold(_SLICE_SAMPLED) if self._sampled else None
-            confidence = _confidence_tally(by_attribute=False) if self._confidences else None
+            confidence = ConfidenceTally(by_attribute=False) if self._confidences else None
             found = GroupTotals(
                 self._table, sampled=self._sampled, threshold=threshold, confidence=confidence
             )
@@ -331,8 +326,7 @@ class RunTotals(GroupTotals):
         by: Sequence[SliceKey] = (),
         confidences: bool = False,
     ) -> None:
-
-        confidence = _confidence_tally() if confidences else None
+        confidence = ConfidenceTally() if confidences else None
         super().__init__(table, sampled=sampled, threshold=threshold, confidence=confidence)
         self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)
         self.slices = (

@@ -330,7 +330,7 @@ class EvaluatorRunner:
         evaluators: Sequence[ConfiguredEvaluator],
         scores: Mapping[int, Score],
     ) -> CaseStats:
-        """Return the metrics of a case with those that come from its evaluators.
+        """Return the metrics of a case, including metrics from its evaluators.
 
         A case without such an evaluator, or with a failure of it, has none of these metrics.
         """
@@ -459,9 +459,6 @@ def open_evaluators(
     """
     own = own or {}
     configured = _all_evaluators(evaluators, own)
-
-    from fieldmark.runs.evaluator_runner import open_schema_process  # loads multiprocessing
-
     judges = {id(judge): judge for _, judge in _judges(configured)}
     schemas = {id(each): each for _, each in _flattened(configured) if isinstance(each, JsonSchema)}
     with ExitStack() as stack:

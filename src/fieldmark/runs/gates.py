@@ -52,23 +52,19 @@ _DATA_DEPENDENT: Final = (_ATTRIBUTES, "detection.", f"{_CONFIDENCE}.{_ATTRIBUTE
 
 
 def parse_gates(
-    at_least: Mapping[str, float] | None, at_most: Mapping[str, float] | None
+    minima: Mapping[str, float] | None, maxima: Mapping[str, float] | None
 ) -> list[Gate]:
     """Return gates for limits by metric name."""
-    limits = (
-        ("at_least", GateKind.MIN, at_least or {}),
-        ("at_most", GateKind.MAX, at_most or {}),
-    )
     gates: list[Gate] = []
     problems: list[Problem] = []
-    for argument, kind, given in limits:
-        for name, limit in given.items():
+    for kind, limits in ((GateKind.MIN, minima), (GateKind.MAX, maxima)):
+        for name, limit in (limits or {}).items():
             try:
                 gates.append(Gate(name=name, limit=limit, kind=kind))
             except OptionError as error:
-                problems.append(Problem(f"{argument}: {error.message}"))
+                problems.append(Problem(f"{kind}: {error.message}"))
             except TypeError:
-                message = f"{argument}: expected a number for {name}, got {limit!r}"
+                message = f"{kind}: expected a number for {name}, got {limit!r}"
                 problems.append(Problem(message))
     if problems:
         raise ConfigError(problems)
@@ -142,7 +138,7 @@ class RunGates:
                 hint="set max_drop, such as 0.01, or micro.f1=0.02 for one metric",
             )
         return cls(
-            gates=(*gates, *parse_gates(options["at_least"], options["at_most"])),
+            gates=(*gates, *parse_gates(options["min"], options["max"])),
             baseline=baseline,
             max_drop=max_drop,
             by=strings(options["by"]),
@@ -151,8 +147,8 @@ class RunGates:
     def or_those_of(self, results: Sequence[GateResult]) -> RunGates:
         """Return these gates with the gates of the rescored run, which its results name.
 
-        Gates of the rules replace those on the same metric; gates that are given as options
-        replace all.
+        Gates of the rules replace gates on the same metric; gates that are given as options replace
+        all.
         """
         kept, drops = gates_of(results)
         own = {(gate.name, gate.kind) for gate in self.gates}

@@ -145,7 +145,7 @@ def _job_results(
     if not job.scorers and session.prepared.providers.are_local:
         yield from run_partitions(session.options, job, todo, files=files)
         return
-    from fieldmark.runs.ray_services import open_services
+    from fieldmark.runs.ray_engine import open_services
 
     with open_services(job) as services:  # judges and models stay in this process
         for result in run_partitions(session.options, services.job, todo):

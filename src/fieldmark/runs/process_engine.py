@@ -267,8 +267,6 @@ def run_partitions(
     `files` are file descriptors that forked processes must close.
     """
     if options["engine"] == PROCESSES:
-        from fieldmark.runs.process_engine import run_in_processes
-
         return run_in_processes(job, partitions, workers=worker_count(options), files=files)
     from fieldmark.runs.ray_engine import run_on_ray
 

@@ -263,24 +263,22 @@ class SelectionOptions(TypedDict, total=False):
 class GateOptions(TypedDict, total=False):
     """Limits on metrics."""
 
-    at_least: Annotated[
+    min: Annotated[
         Mapping[str, float] | None,
         _gate(
             "Fail if a metric is below a limit.",
             default={},
             metavar="METRIC=LIMIT",
-            alias="min",
             http=True,
             mcp=True,
         ),
     ]
-    at_most: Annotated[
+    max: Annotated[
         Mapping[str, float] | None,
         _gate(
             "Fail if a metric is above a limit.",
             default={},
             metavar="METRIC=LIMIT",
-            alias="max",
             http=True,
             mcp=True,
         ),
@@ -461,7 +459,7 @@ class RunOptions(
 ):
     """The options of any run.
 
-    Those that are given, or all of them after `complete_options`.
+    They are the given options, or all options after `complete_options`.
     """
 
 

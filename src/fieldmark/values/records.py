@@ -98,7 +98,7 @@ EXCLUDED: Final = _Marker.EXCLUDED
 ARRAY: Final = _Marker.ARRAY
 """The record is the array of its values, and so are the records in it."""
 EXACT_ARRAY: Final = _Marker.EXACT_ARRAY
-"""The same, for integers of any size: those that parsers may round are hexadecimal strings."""
+"""The same, for integers of any size: integers that parsers may round are hexadecimal strings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,8 +105,8 @@ def test_labels_without_similarity_require_a_comparator():
         pytest.param({"rules": {"vendor": {"match": "fuzzy"}}, "path": "vendr"}, "no rule for 'vendr' with a comparator; did you mean 'vendor'?", id="unknown-path"),
         pytest.param({"evaluator": "judge"}, "evaluator requires evaluation", id="evaluator-without-evaluation"),
         pytest.param({"match": "fuzzy", "target": "f1=1"}, "expected precision or recall", id="unknown-target"),
-        pytest.param({"match": "fuzzy", "at_least": {"kapa": 1}}, "unknown metric 'kapa'; did you mean 'kappa'?", id="unknown-metric"),
-        pytest.param({"match": "fuzzy", "at_least": {"chosen.kapa": 1}}, "unknown metric 'chosen.kapa'", id="unknown-metric-of-the-chosen-threshold"),
+        pytest.param({"match": "fuzzy", "min": {"kapa": 1}}, "unknown metric 'kapa'; did you mean 'kappa'?", id="unknown-metric"),
+        pytest.param({"match": "fuzzy", "min": {"chosen.kapa": 1}}, "unknown metric 'chosen.kapa'", id="unknown-metric-of-the-chosen-threshold"),
     ],
 )  # fmt: skip
 def test_invalid_options_are_rejected_before_anything_is_judged(options, message):
@@ -151,7 +151,7 @@ def test_metrics_at_the_current_threshold_have_no_prefix():
     ],
 )
 def test_gates(limits, passed, note):
-    result = calibrate(BOTH, match="fuzzy", at_least=limits)
+    result = calibrate(BOTH, match="fuzzy", min=limits)
     assert [gate.passed for gate in result.gates] == passed
     assert [gate.note for gate in result.gates] == note
     assert result.passed is all(passed)
@@ -159,7 +159,7 @@ def test_gates(limits, passed, note):
 
 @pytest.mark.parametrize("metric", ["kappa", "auc", "precision", "agreement", "recall"])
 def test_gate_fails_if_labels_have_one_verdict(metric):
-    result = calibrate(BOTH[:3], match="fuzzy", threshold=0.5, at_least={metric: 0.0})
+    result = calibrate(BOTH[:3], match="fuzzy", threshold=0.5, min={metric: 0.0})
     [gate] = result.gates
     assert (gate.passed, gate.note) == (False, "the labels do not have both verdicts")
     [warning] = result.warnings

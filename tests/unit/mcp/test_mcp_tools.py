@@ -111,7 +111,7 @@ def test_result_is_that_of_the_command(call, tool, arguments, expected):
 
 def test_score_has_the_metrics_of_the_command_and_the_worst_cases(call):
     found = call("score", **FILES, rules="rules.yaml", min={"micro_f1": 0.99}).structured_content
-    run = fm.score(*FILES.values(), rules="rules.yaml", at_least={"micro_f1": 0.99})
+    run = fm.score(*FILES.values(), rules="rules.yaml", min={"micro_f1": 0.99})
     expected = as_json(run.to_dict())
     assert {key: found[key] for key in expected} == expected
     assert not found["passed"]

@@ -52,7 +52,7 @@ def parsed(run, tmp_path):
 
 @pytest.fixture
 def run(tmp_path):
-    return ordinary_run(tmp_path / "run", at_least={"micro.f1": 0.9})
+    return ordinary_run(tmp_path / "run", min={"micro.f1": 0.9})
 
 
 def test_a_case_with_mistakes_is_a_failure(run, tmp_path):

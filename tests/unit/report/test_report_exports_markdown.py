@@ -23,7 +23,7 @@ COMMENT: int = 65_536
 
 @pytest.fixture
 def run(tmp_path):
-    return ordinary_run(tmp_path / "run", at_least={"micro.f1": 0.9}, at_most={"rqs": 1})
+    return ordinary_run(tmp_path / "run", min={"micro.f1": 0.9}, max={"rqs": 1})
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def run(tmp_path):
 
 
 def test_metrics_are_those_of_the_summary(run):
-    shown = run(worse_by(4, 2), at_least={"micro_f1": 0.99}, at_most={"hallucination": 1})
+    shown = run(worse_by(4, 2), min={"micro_f1": 0.99}, max={"hallucination": 1})
     view, summary = view_of(shown).run, shown.summary
     tiles = {tile["label"]: tile["value"] for tile in view["tiles"]}
     assert tiles["Macro F1 by attribute"] == summary.macro_f1_by_attribute
@@ -324,7 +324,7 @@ class TestFile:
 
 def test_structural_warnings_are_at_the_top_of_reports(run):
     wrapped = [{"id": row["id"], "result": row, "ms": 1} for row in TRUTH]
-    found = run(wrapped, at_most={"hallucination": 1})
+    found = run(wrapped, max={"hallucination": 1})
     view = view_of(found).run
     hint = "set the candidate key to 'result' to read them"
     assert [hint in text for text in view["method"]["structural_warnings"]] == [True]

@@ -17,6 +17,7 @@ from fieldmark.report.exports.markdown import markdown, short_markdown
 from fieldmark.report.exports.xlsx import Xlsx
 from fieldmark.report.html.metrics import case_tiles, tiles
 from fieldmark.report.html.view import view_of
+from fieldmark.report.metric_titles import rqs_formula
 from fieldmark.report.render import (
     csv_table,
     document_csv,
@@ -96,7 +97,7 @@ def test_formula_of_rqs_is_shown_with_the_metric(tmp_path):
         assert FORMULA in text
     assert "RQS" not in document_text(run_document(summary_of(FULL)))
     other = fm.score(FULL, options={"rqs_form": "complement", "rqs_weights": {"safety": 0}})
-    assert other.summary.rqs_formula == (
+    assert rqs_formula(other.summary.rqs_counting) == (
         "RQS = 0.45 · accuracy + 0.25 · completeness + 0 · safety"
         " + 0.15 · (1 \N{MINUS SIGN} hallucination); at most 0.85"
     )

@@ -36,7 +36,7 @@ QUOTE = "Acme twelve"
 @pytest.fixture
 def run(tmp_path):
     """A run in which every text that may quote a value does so."""
-    plain = ordinary_run(tmp_path / "run", at_least={"micro.f1": 0.1})
+    plain = ordinary_run(tmp_path / "run", min={"micro.f1": 0.1})
 
     def with_quotes(case):
         comparisons = {

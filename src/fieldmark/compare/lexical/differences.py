@@ -111,16 +111,12 @@ def _compare_units(expected: str, candidate: str) -> str:
         same = [other for other in others if not token.plain.isdisjoint(other.plain)]
         if (
             token.kind is TextTokenKind.NUMBER
+            and token.has_unit
             and same
-            and all(map(partial(_other_unit, token), same))
+            and all(other.has_unit and not same_value(token, other) for other in same)
         ):
             return _difference("units", [token.written], [same[0].written])
     return ""
-
-
-def _other_unit(number: TextToken, other: TextToken) -> bool:
-    """Whether two numbers have units, and not the same ones."""
-    return number.has_unit and other.has_unit and not same_value(number, other)
 
 
 def _compare_codes(expected: str, candidate: str) -> str:

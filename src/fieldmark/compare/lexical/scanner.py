@@ -357,7 +357,7 @@ def _periods(parts: Mapping[str, str | None]) -> Iterator[Period]:
     half = parts.get("half") or parts.get("half_first")
     ordinal = parts.get("ordinal")
     if ordinal:
-        number = str(_ordinal(ordinal.lower()))
+        number = str(ORDINALS.get(ordinal.lower()) or int(ordinal[0]))
         quarter, half = (number, None) if parts["part"] == "quarter" else (None, number)
     if quarter:
         yield from _month_period(
@@ -373,10 +373,6 @@ def _periods(parts: Mapping[str, str | None]) -> Iterator[Period]:
             yield from _month_period(year, month, MONTHS[last.lower()] if last else month)
     else:
         yield from _month_period(year, 1, 12)
-
-
-def _ordinal(word: str) -> int:
-    return ORDINALS.get(word) or int(word[0])
 
 
 _LEAP_YEAR: Final = 2000

@@ -83,7 +83,7 @@ def same_value(expected: TextToken, candidate: TextToken) -> bool:
         return True
     return any(
         quantity.measure == other.measure
-        and _needs_rounding(quantity.value, other.value)
+        and not (_is_decimal(quantity.value) and _is_decimal(other.value))
         and abs(quantity.value - other.value) <= _ROUNDING * abs(quantity.value)
         for quantity in _irregular(expected.keys)
         for other in _irregular(candidate.keys)
@@ -94,11 +94,6 @@ def same_value(expected: TextToken, candidate: TextToken) -> bool:
 def _irregular(keys: frozenset[Key]) -> tuple[Quantity, ...]:
     """Return the quantities that may be rounded; a symbol of many currencies has none."""
     return tuple(key for key in keys if isinstance(key, Quantity) and key.measure in _IRREGULAR)
-
-
-def _needs_rounding(value: Fraction, other: Fraction) -> bool:
-    """Whether one of two numbers is converted from a unit that is no decimal multiple."""
-    return not (_is_decimal(value) and _is_decimal(other))
 
 
 def _is_decimal(value: Fraction) -> bool:

@@ -20,6 +20,7 @@ from fieldmark.report.document import Document
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
 from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles
 from fieldmark.report.html.value_encoding import truncate
+from fieldmark.report.metric_titles import rqs_formula
 from fieldmark.report.render import counts_and_rates, document_markdown, headline
 from fieldmark.report.run_document import confidence_blocks, slice_blocks
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
@@ -161,7 +162,7 @@ def _metrics(summary: Summary) -> Iterator[str]:
         note = f" (**{tile.note}**)" if tile.note else ""
         yield f"| {tile.label} | {value}{maximum} |{bounds} {tile.meaning}{note} |"
     if has_rqs(shown):
-        yield from ("", summary.rqs_formula)
+        yield from ("", rqs_formula(summary.rqs_counting))
 
 
 def _detection(summary: Summary) -> Iterator[str]:

@@ -27,6 +27,7 @@ from fieldmark.report.exports.common import (
 )
 from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles, verdict_counts
 from fieldmark.report.html.value_encoding import truncate
+from fieldmark.report.metric_titles import rqs_formula
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
     ATTRIBUTE_COLUMNS,
@@ -227,6 +228,6 @@ def _metrics(summary: Summary) -> Iterator[list[Cell]]:
         yield ["gate", gate.passed, None, None, gate_text(gate)]
     yield ["convention", None, None, None, summary.convention.name]
     if has_rqs(shown):
-        yield ["RQS formula", None, None, None, summary.rqs_formula]
+        yield ["RQS formula", None, None, None, rqs_formula(summary.rqs_counting)]
     for warning in summary.warnings:
         yield ["warning", None, None, None, warning]

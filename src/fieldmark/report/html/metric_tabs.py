@@ -169,7 +169,7 @@ def _strategy(field: FieldResult) -> tuple[str, bool]:
 
 
 def _strategies(compared: Sequence[FieldResult], numbers: Mapping[str, int]) -> list[JsonValue]:
-    """Return every strategy with its matches and its compared fields, listed or not."""
+    """Return every strategy with its matches and its compared fields, also omitted fields."""
     totals: dict[str, list[int]] = {name: [0, 0] for name in numbers}
     for field in compared:
         counts = totals.setdefault(_strategy(field)[0], [0, 0])

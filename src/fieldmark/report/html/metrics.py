@@ -10,18 +10,13 @@ from typing import Final, NamedTuple
 from fieldmark.metrics.confidence import ConfidenceFigures
 from fieldmark.metrics.conventions import PrimaryScore
 from fieldmark.metrics.counts import ErrorCounts
-from fieldmark.metrics.headline import (
-    HEADLINE_METRICS,
-    MAIN_METRIC,
-    METRIC_TITLES,
-    QUALITY_METRICS,
-    flag_text,
-)
+from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC, QUALITY_METRICS
 from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.summary import RateVariations, Summary, worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.value_encoding import columnar
+from fieldmark.report.metric_titles import METRIC_TITLES, flag_text, rqs_formula
 from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import slice_metrics, slice_rows
 from fieldmark.runs.case_result import CaseResult
@@ -85,7 +80,7 @@ def metrics_view(summary: Summary) -> JsonObject:
         "failures": [failure.value for failure in summary.failures],
         "gates": [to_json(gate) for gate in gates_failed_first(summary)],
         "tiles": [tile.to_dict() for tile in shown],
-        "formula": summary.rqs_formula if has_rqs(shown) else "",
+        "formula": rqs_formula(summary.rqs_counting) if has_rqs(shown) else "",
         "micro": {"tp": micro.tp, "tn": micro.tn, "fp": micro.fp, "fn": micro.fn},
         "totals": dict(summary.cases._asdict()),
         "verdicts": dict(verdict_counts(summary)),

@@ -117,7 +117,7 @@ TREE_COLUMNS: Final[Sequence[JsonValue]] = (
 
 
 class CaseTree(NamedTuple):
-    """The nodes of a case, and the regions of pages among them."""
+    """The nodes of a case, and the nodes that are regions of a page."""
 
     nodes: list[TreeNode]
     regions: list[Region]

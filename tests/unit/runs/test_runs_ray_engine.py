@@ -13,9 +13,9 @@ from fieldmark.evaluators.base import Score
 from fieldmark.judges.llm.usage_log import LlmCall, UsageLog, llm_threads
 from fieldmark.model.case import Case
 from fieldmark.model.rule import Rules
-from fieldmark.runs import ray_services
+from fieldmark.runs import ray_engine
 from fieldmark.runs.partition_worker import WorkerJob
-from fieldmark.runs.ray_services import Services, _Request, _RequestQueue, _Response
+from fieldmark.runs.ray_engine import Services, _Request, _RequestQueue, _Response
 from fieldmark.runs.settings import resolve_settings
 
 CASE = Case("a", {}, {})
@@ -121,8 +121,8 @@ def test_responses_count_when_the_results_of_their_task_have_arrived(responses, 
 
 
 def test_task_of_a_request_is_the_one_that_the_worker_started(monkeypatch):
-    monkeypatch.setattr(ray_services, "_task", 0)
-    ray_services.start_task(12)
+    monkeypatch.setattr(ray_engine, "_task", 0)
+    ray_engine.start_task(12)
     queue = SimpleNamespace(call=SimpleNamespace(remote=lambda request: request))
     sent = []
 
@@ -131,7 +131,7 @@ def test_task_of_a_request_is_the_one_that_the_worker_started(monkeypatch):
         return _Response("done")
 
     monkeypatch.setattr("ray.get", get)
-    assert ray_services._call(queue, _Request(0, CASE, CASE.id)) == "done"
+    assert ray_engine._call(queue, _Request(0, CASE, CASE.id)) == "done"
     assert sent == [_Request(0, CASE, CASE.id, task=12)]
 
 
