@@ -354,7 +354,7 @@ class ReviewEffect:
 
     @property
     def attributes(self) -> tuple[AttributeEffect, ...]:
-        """The attributes whose figures change."""
+        """The attributes whose metrics change."""
         effects: list[AttributeEffect] = []
         for path in {**self.before.attributes, **self.after.attributes}:
             old, new = self.before.attributes.get(path), self.after.attributes.get(path)

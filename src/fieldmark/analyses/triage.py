@@ -184,7 +184,7 @@ def thresholds(
 def _with_target(
     run: RunResult | StoredRun, stored: ConfidenceSummary, precision: float
 ) -> ConfidenceSummary:
-    """Return the figures for a precision, which are computed again if the summary has others."""
+    """Return the metrics for a precision; they are computed again unless they are stored."""
     if precision_key(precision) in stored.pooled.targets:
         return stored
     try:
