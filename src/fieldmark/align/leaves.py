@@ -2,8 +2,8 @@
 
 A leaf is either a trimmed and casefolded string, which is compared by edit distance, or another
 hashable value, which is compared for equality, or a value with its own rule. Empty and ignored
-leaves are skipped, and so are leaves at paths where only one of the two lists has any. A nested
-list is one leaf; an item that is not an object is its own only leaf.
+leaves are skipped, as are leaves at paths that only one of the two lists has. A nested list
+is one leaf; an item that is not an object is its own only leaf.
 """
 
 from __future__ import annotations

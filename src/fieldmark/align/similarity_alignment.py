@@ -195,7 +195,7 @@ def select_few(
 
 
 def _split_contested(edges: list[Edge]) -> tuple[list[Edge], list[Edge]]:
-    """Separate edges that share no item with another edge from the other edges.
+    """Split edges into edges that share no item with another edge, and all other edges.
 
     >>> _split_contested([(1, 0, 0), (1, 1, 1), (1, 2, 0)])
     ([(1, 1, 1)], [(1, 0, 0), (1, 2, 0)])

@@ -26,7 +26,7 @@ CONFIGURABLE: Final = (
     "rescore", "report", "confidence thresholds", "confidence triage", "calibrate label",
     "calibrate measure", "parts plan",
 )  # fmt: skip
-"""The commands whose options can have defaults: those that read data and compute results."""
+"""The commands whose options can have defaults; they read data and compute results."""
 _TABLES: Final = tuple(dict.fromkeys(name.partition(" ")[0] for name in CONFIGURABLE))
 """The tables of a file; a group of commands has a table with a table for each command."""
 _FILES: Final = frozenset({"DIR", "FILE"})

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from fieldmark.analyses.improve import FindSlicesResult
     from fieldmark.analyses.result import RunResult
-    from fieldmark.analyses.slices import FindSlicesResult
     from fieldmark.metrics.summary import Summary
 
 
@@ -164,7 +164,7 @@ class WithWeakSlices(ShownRecord):
         return {**self._record.to_dict(), "weak_slices": self._weak.to_dict()}
 
     def document(self, *, top: int | None = None) -> Document:
-        """Return the blocks of the record and, if slices were tested, those that are weak."""
+        """Return the blocks of the record and, if slices were tested, the weak slices."""
         shown = self._record.document(top=top)
         slices = self._weak.document(top=top).blocks if self._weak.tested else ()
         return Document(*shown.blocks, *slices, data=shown.data)

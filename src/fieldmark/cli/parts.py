@@ -35,7 +35,7 @@ _PLAN_OPTIONS: Final = [
     for name, option in declared_options(ScoreOptions).items()
     if option.opt.stored != "never" and name not in _NEED_ALL_PARTITIONS
 ]
-"""The options that determine the results, except those that need more than the partitions."""
+"""The options that determine the results, except options that need more than the partitions."""
 
 
 @make_group(

@@ -387,7 +387,7 @@ class FieldAccuracy(FieldEvaluator):
     max_rows: NonNegativeInt = MAX_ROWS
 
     def claims(self) -> tuple[Rule, ...]:
-        """The configured fields, without those that are absent from the truth if they are skipped.
+        """The configured fields, without skipped fields that are absent from the truth.
 
         A missing optional field is a claim, too: it is neutral for the score, but it is missing.
         """

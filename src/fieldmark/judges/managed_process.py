@@ -302,7 +302,7 @@ class ManagedProcess:
             raise ProcessError(ProcessFailure.TIMEOUT, overdue)
 
     def _step(self, deadline: float) -> None:
-        """Wait for the pipes and serve those that are ready."""
+        """Wait for the pipes and serve every pipe that is ready."""
         longest = _POLL_SECONDS_WITHOUT_EXIT_FD if self._exit_fd is None else _POLL_SECONDS
         for key, _ in self._selector.select(max(0.0, min(longest, deadline - time.monotonic()))):
             if key.fileobj == self._exit_fd:

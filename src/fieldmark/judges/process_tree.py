@@ -299,7 +299,7 @@ class _ExtendedLimits(ctypes.Structure):
 
 
 class JobObject:
-    """Contains a process and those that it starts from now on.
+    """Contains a process and all processes that it starts from now on.
 
     They are killed when the job is terminated or closed, also by the end of this process.
     """

@@ -64,7 +64,7 @@ _MAX_PAIRS: Final = 100_000
 
 
 class SimilarityMemo:
-    """The latest similarities of a provider, also those that failed; thread-safe.
+    """The latest similarities of a provider, also failures; thread-safe.
 
     A pair that another thread is asking for is waited for.
     """
@@ -81,7 +81,7 @@ class SimilarityMemo:
         return SimilarityMemo, (self._provider,)
 
     def similarities(self, pairs: Sequence[TextPair]) -> list[Similarity]:
-        """Return the similarity of each pair; the provider is asked for those that are new."""
+        """Return the similarity of each pair; only new pairs are sent to the provider."""
         with self._lock:
             new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
             self._known.update((pair, Future()) for pair in new)

@@ -256,8 +256,12 @@ def cross_validate(
     Every fold has about the same share of matches. With fewer than five labels of a verdict, there
     are fewer folds; with fewer than two, there is no result.
     """
-    ranked = enumerate(sorted(judged))  # the order of the labels does not matter
-    shuffled = [pair for _, pair in sorted(ranked, key=lambda item: _random_key(seed, item[0]))]
+    # A random order that does not depend on the order of the labels.
+    keyed = (
+        (hashlib.sha256(b"%d %d" % (seed, number)).digest(), pair)
+        for number, pair in enumerate(sorted(judged))
+    )
+    shuffled = [pair for _, pair in sorted(keyed)]
     by_verdict = [[pair for pair in shuffled if pair.right is right] for right in (True, False)]
     folds = min(_FOLDS, *map(len, by_verdict))
     if folds < 2:  # noqa: PLR2004 - one to choose, one to measure
@@ -280,11 +284,6 @@ def cross_validate(
         min(reached) if complete else None,
         max(reached) if complete else None,
     )
-
-
-def _random_key(seed: int, index: int) -> bytes:
-    """Return a key that sorts places in a random order."""
-    return hashlib.sha256(b"%d %d" % (seed, index)).digest()
 
 
 def auc(judged: Sequence[JudgedPair]) -> float | None:

@@ -323,7 +323,7 @@ class CaseMatrix:
         self._row = self._case // together
         index = np.zeros(len(table) << CELL_BITS, np.int32)
         index[cell] = 1
-        self._cells = np.flatnonzero(index)  # only those that occur, in order
+        self._cells = np.flatnonzero(index)  # only cells that occur, in order
         index[self._cells] = np.arange(len(self._cells))
         self._cell = index[cell]
         sums = np.array([case.sums for case in cases], np.float64).reshape(len(cases), -1)

@@ -289,29 +289,24 @@ class CaseCounter:
         return verdict_of(case.totals.hits, case.misses)
 
     def _score(self, view: _CaseView) -> _Score:
+        sums, totals = view.sums, view.totals
         match self._counting.primary:
             case PrimaryScore.MACRO_F1_BY_ATTRIBUTE:
-                return self._score_by_attribute(view)
+                # The mean F1 of the attributes that either side has.
+                f1s = [value for value in map(_attribute_f1, sums.effects) if value is not None]
+                number = sums.clean + len(f1s)
+                return (fsum([*f1s, sums.clean]) / number, False) if number else _NOTHING_TO_FIND
             case PrimaryScore.MACRO_F1_BY_CASE:
-                return self._score_by_case(view)
+                # An undefined F1 is 0 unless there was nothing to count.
+                counts = totals.counts
+                nothing = not (counts.tp or counts.fp or counts.fn)
+                if totals.rates.f1 is None:
+                    return _NOTHING_TO_FIND if nothing else (0.0, False)
+                return totals.rates.f1, nothing
             case PrimaryScore.WEIGHTED_AVERAGE:
                 return self._score_weighted(view)
             case PrimaryScore.RQS:
-                return quality(view.totals.quality, self._counting, view.safety).rqs, False
-
-    def _score_by_attribute(self, case: _CaseView) -> _Score:
-        """Return the mean F1 of the attributes that either side has."""
-        f1s = [value for value in map(_attribute_f1, case.sums.effects) if value is not None]
-        number = case.sums.clean + len(f1s)
-        return (fsum([*f1s, case.sums.clean]) / number, False) if number else _NOTHING_TO_FIND
-
-    def _score_by_case(self, case: _CaseView) -> _Score:
-        """Return the F1 of the case; an undefined F1 is 0 unless there was nothing to count."""
-        counts, value = case.totals.counts, case.totals.rates.f1
-        nothing = not (counts.tp or counts.fp or counts.fn)
-        if value is None:
-            return _NOTHING_TO_FIND if nothing else (0.0, False)
-        return value, nothing
+                return quality(totals.quality, self._counting, view.safety).rqs, False
 
     def _score_weighted(self, case: _CaseView) -> _Score:
         """Return the weighted mean of the field scores, or 0 or 1 if it is all or nothing."""

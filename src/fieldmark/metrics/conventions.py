@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final
@@ -193,12 +193,11 @@ def _default_comparator(name: str) -> Comparator:
     return Exact() if name == "exact" else NormalizedText()
 
 
-def _default_aligner(name: str) -> Aligner:
-    if name == "index":
-        return Index()
-    if name == "whole":
-        return Whole()
-    return Greedy()
+_DEFAULT_ALIGNERS: Final[Mapping[str, Callable[[], Aligner]]] = {
+    "greedy": Greedy,
+    "index": Index,
+    "whole": Whole,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +229,7 @@ class Convention:
             scope=scope,
             depth=rules.depth or self.comparison.depth,
             default=rules.default or _default_comparator(self.comparison.comparator),
-            aligner=rules.aligner or _default_aligner(self.comparison.aligner),
+            aligner=rules.aligner or _DEFAULT_ALIGNERS[self.comparison.aligner](),
         )
 
     def with_options(self, options: Mapping[str, JsonValue]) -> Convention:

@@ -138,7 +138,7 @@ _WHOLE: Final = 1 - 1e-10
 
 
 class MatchedDetections(NamedTuple):
-    """The detections, and the results of those that overlap a region.
+    """The detections, and the results of all detections that overlap a region.
 
     `inside` says for each range whether a detection has such a size. `which` are the detections
     that overlap a region; `hit` and `ignored` say for these, by range and threshold, whether they

@@ -35,7 +35,7 @@ from fieldmark.metrics.difference import (
 from fieldmark.metrics.gates import less_is_better
 from fieldmark.metrics.rates import ExactSum, Interval, exact, f1, ratio, sortable
 from fieldmark.metrics.significance import flip_signs
-from fieldmark.metrics.summary import AttributeSummary, Summary
+from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.arrays import Bytes, Floats, Signs
@@ -237,7 +237,7 @@ class _Sampler:
         return metrics
 
     def _sums(self, weights: Floats | Bytes | Signs, matrix: CaseMatrix) -> Floats:
-        """Return the weighted sums of a run; only those that the metric needs are computed."""
+        """Return the weighted sums of a run; only sums that the metric needs are computed."""
         sums = np.zeros((len(weights), matrix.sums.shape[1]))
         sums[:, self._own] = product(weights, matrix.sums[:, self._own])
         return sums
@@ -310,7 +310,8 @@ def attribute_rankings(summaries: Sequence[Summary]) -> list[AttributeRanking]:
     paths = dict.fromkeys(path for summary in summaries for path in summary.attributes)
     rankings: list[AttributeRanking] = []
     for path in paths:
-        values = [_f1(summary.attributes.get(path)) for summary in summaries]
+        metrics = [summary.attributes.get(path) for summary in summaries]
+        values = [None if own is None else f1(own.tp, own.fp, own.fn) for own in metrics]
         if all(value is None for value in values):
             continue
         scores = tuple(1.0 if value is None else value for value in values)
@@ -318,10 +319,6 @@ def attribute_rankings(summaries: Sequence[Summary]) -> list[AttributeRanking]:
         leading = tuple(run for run, score in enumerate(scores) if sortable(score) == best)
         rankings.append(AttributeRanking(path, scores, leading))
     return sorted(rankings, key=lambda ranking: (-sortable(ranking.spread), ranking.path))
-
-
-def _f1(attribute: AttributeSummary | None) -> float | None:
-    return None if attribute is None else f1(attribute.tp, attribute.fp, attribute.fn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

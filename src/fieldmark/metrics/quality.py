@@ -183,17 +183,6 @@ def quality_metrics(counts: QualityCounts) -> QualityMetrics:
     )
 
 
-def rqs_formula(counting: CountingOptions) -> str:
-    """Return the formula of the response quality score with its weights and its maximum."""
-    weights, minus = counting.rqs_weights, "\N{MINUS SIGN}"
-    added = [f"{getattr(weights, name):g} · {name}" for name in _ADDED]
-    last = f"{minus} {weights.hallucination:g} · hallucination"
-    if counting.rqs_form is RqsForm.COMPLEMENT:
-        last = f"+ {weights.hallucination:g} · (1 {minus} hallucination)"
-    limit = quality_score(_PERFECT, counting, 1.0)
-    return f"RQS = {' + '.join(added)} {last}; at most {limit:.4g}"
-
-
 def rqs_parts(
     metrics: QualityMetrics, counting: CountingOptions, safety: float
 ) -> tuple[RqsPart, ...]:

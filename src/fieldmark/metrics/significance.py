@@ -92,7 +92,7 @@ def holm_of_smallest(
 def hypergeometric_tails(
     least: Floats, cases: float | Floats, marked: float | Floats, drawn: Floats
 ) -> Floats:
-    """Return the probabilities of at least so many marked cases among those drawn at random.
+    """Return the probabilities of at least so many marked cases in a random draw.
 
     This is Fisher's exact test, one-sided. `least`, the numbers of all `cases`, of `marked` cases
     and of `drawn` cases are whole numbers.

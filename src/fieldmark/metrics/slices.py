@@ -26,8 +26,6 @@ MAX_SLICES: Final = 1_000
 """The maximum number of slices of a run, so that its summary stays readable."""
 METADATA: Final = "metadata."
 _MAX_LENGTH: Final = 200
-NO_VALUE: Final = "(none)"
-"""The name for people of the slice of cases without a value."""
 
 
 class SliceKey(NamedTuple):
@@ -118,15 +116,6 @@ def check_slice_count(names: Iterable[str], keys: Sequence[SliceKey]) -> None:
     )
 
 
-def slice_text(key: str, value: str) -> str:
-    """Return the name of a slice for people.
-
-    >>> slice_text("vendor", "Acme"), slice_text("vendor", "")
-    ('vendor = Acme', 'vendor = (none)')
-    """
-    return f"{key} = {value or NO_VALUE}"
-
-
 MIN_CASES: Final = 20
 """The default minimum number of cases of a slice."""
 _MAX_SLICES: Final = 300
@@ -196,7 +185,7 @@ class FoundSlices(NamedTuple):
 def find_weak_slices(
     cases: Iterable[SearchedCase], *, min_cases: int = MIN_CASES, alpha: float = ALPHA
 ) -> FoundSlices:
-    """Test all slices by one key or two, and return those that are weaker than the other cases.
+    """Test all slices by one key or two, and return the slices that are weaker than other cases.
 
     The test is Fisher's exact test, one-sided, of the share of cases whose F1 is below the F1 of
     all cases together. A slice by two keys must also be weaker than the other cases in both of its

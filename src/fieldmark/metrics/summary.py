@@ -24,7 +24,7 @@ from fieldmark.metrics.headline import (
     metrics_in_order,
 )
 from fieldmark.metrics.identity import canonical_sha256
-from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality, rqs_formula
+from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
 from fieldmark.metrics.rates import (
     Interval,
     MacroMean,
@@ -364,11 +364,6 @@ class Summary:
             # If a part is vacuous over all keys, it is vacuous in every case.
             flags.setdefault(MAIN_METRIC, self.quality.flags["rqs"])
         return {**flags, **self.quality.flags}
-
-    @property
-    def rqs_formula(self) -> str:
-        """The formula of the response quality score, with its weights and its maximum."""
-        return rqs_formula(self.rqs_counting)
 
     @property
     def rqs_counting(self) -> CountingOptions:

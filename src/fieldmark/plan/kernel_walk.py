@@ -84,7 +84,7 @@ class KernelWalk:
         pairs: list[UnparsedDocuments],
         otherwise: Callable[[UnparsedDocuments], Outcomes],
     ) -> list[Outcomes]:
-        """Compare pairs in order; `otherwise` compares pairs that are not unparsed, or empty.
+        """Compare pairs in order; `otherwise` compares pairs that are parsed or empty.
 
         A candidate may be `MISSING`.
         """

@@ -129,7 +129,7 @@ class Plan:
         return {path: aligner for root in roots for path, aligner in root.lists()}
 
     def add_list(self, path: str) -> None:
-        """Add a list to the lists seen so far, by the path of its items."""
+        """Add a list to the known lists, by the path of its items."""
         segments = parse_path(path).segments
         root = self._root if isinstance(segments[0], str) else self._whole_document
         if root is not None:

@@ -88,7 +88,7 @@ class RuleMatch(NamedTuple):
 def list_items(matches: Sequence[RuleMatch]) -> list[RuleMatch]:
     """Return matches for the leaves of lists with only a rule for their alignment.
 
-    Lists whose fields are selected by other rules are left out.
+    If other rules select fields below such a list, only these are its fields.
     """
     return [
         RuleMatch(-1, replace(match.rule, aligner=None), (*match.segments, ANY_DEPTH))

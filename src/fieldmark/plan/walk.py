@@ -91,7 +91,7 @@ class Walk:
     ) -> None:
         """Compare two non-empty objects key by key.
 
-        Most fields have equal text or equal numbers; they are recorded here, without a call.
+        Most fields have equal text or equal numbers, which are recorded here, without a call.
         """
         children, cells, missing = node.children, outcomes.cells, 0
         for key, value in expected.items():

@@ -330,7 +330,7 @@ class EvaluatorRunner:
         evaluators: Sequence[ConfiguredEvaluator],
         scores: Mapping[int, Score],
     ) -> CaseStats:
-        """Return the metrics of a case with those that come from its evaluators.
+        """Return the metrics of a case, including metrics from its evaluators.
 
         A case without such an evaluator, or with a failure of it, has none of these metrics.
         """

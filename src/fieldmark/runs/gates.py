@@ -147,8 +147,8 @@ class RunGates:
     def or_those_of(self, results: Sequence[GateResult]) -> RunGates:
         """Return these gates with the gates of the rescored run, which its results name.
 
-        Gates of the rules replace those on the same metric; gates that are given as options
-        replace all.
+        Gates of the rules replace gates on the same metric; gates that are given as options replace
+        all.
         """
         kept, drops = gates_of(results)
         own = {(gate.name, gate.kind) for gate in self.gates}

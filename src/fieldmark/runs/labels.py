@@ -111,7 +111,7 @@ def _original(
             if _digest(one, other) == pair:
                 return MISSING if expected is MISSING else one, other
     raise ValueError(
-        "the values are not those that were written for labeling; a spreadsheet may have converted "
+        "the values differ from the values written for labeling; a spreadsheet may have converted "
         "them: import all columns as text, or label the page or the JSONL file"
     )
 

@@ -256,7 +256,7 @@ def read_result(
 
 
 def _read_rows(path: Path, rows: _Rows) -> Iterator[bytes]:
-    """Yield the rows in large parts; other bytes than those written are an error."""
+    """Yield the rows in large parts; bytes that were not written are an error."""
     digest, size = hashlib.sha256(), 0
     try:
         with path.open("rb") as file:

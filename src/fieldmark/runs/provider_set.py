@@ -104,7 +104,7 @@ class ProviderSet:
 
     @property
     def metered(self) -> list[Metered]:
-        """The models that report usage; those that share a usage log are listed once."""
+        """The models that report usage; models that share a usage log are listed once."""
         models = (*self._all, *self._target)
         metered = [each for each in models if hasattr(each, "usage") and hasattr(each, "spent")]
         return _once([cast("Metered", each) for each in metered])
@@ -128,7 +128,7 @@ class Metered(Protocol):
 
 
 class RunUsageLog:
-    """Adds model usage to a summary, also that of earlier attempts, and writes it while it runs.
+    """Adds model usage of all attempts to a summary, and writes it while the run proceeds.
 
     The cost is written with every call, so that a resumed run continues with the rest of its
     budget; a response is written after the rows that use it. Each response counts once.

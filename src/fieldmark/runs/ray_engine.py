@@ -498,7 +498,7 @@ class Services:
                 self._record(settled)
 
     def _record(self, before: int | None = None) -> None:
-        """Record the responses of all tasks, or of those that start before a segment."""
+        """Record the responses of all tasks, or of tasks that start before a segment."""
         with self._lock:
             tasks = [each for each in sorted(self._responses) if before is None or each < before]
             responses = [each for task in tasks for each in self._responses.pop(task)]

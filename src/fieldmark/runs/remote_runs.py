@@ -160,7 +160,7 @@ def _read_manifest(remote: RemoteDirectory) -> tuple[bytes, Manifest]:
 
 
 def _check_sizes(name: str, path: Path, manifest: Manifest) -> None:
-    """Raise an error if files are not those that the manifest describes."""
+    """Raise an error if files differ from the description in the manifest."""
     sizes = _size(path / SUMMARY), _size(path / RESULTS)
     headline = manifest.headline
     if headline and sizes != headline.sizes:

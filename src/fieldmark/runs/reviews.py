@@ -137,7 +137,7 @@ def read_reviews(run: Path) -> list[Review]:
 def append_review(
     run: Path, make: Callable[[Sequence[Review]], Review], disk: Disk = DISK
 ) -> Review:
-    """Append the review that `make` returns for those that exist, and write it to disk.
+    """Append the review that `make` returns for the existing reviews, and write it to disk.
 
     Only one process at a time does so. The incomplete line of an interrupted process is removed,
     and so is a line that cannot be written completely.

@@ -459,7 +459,7 @@ class RunOptions(
 ):
     """The options of any run.
 
-    Those that are given, or all of them after `complete_options`.
+    They are the given options, or all options after `complete_options`.
     """
 
 

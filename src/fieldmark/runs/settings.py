@@ -39,7 +39,7 @@ class Settings:
     """A convention, complete rules for it, and the gates that the rules set.
 
     `own_rules` are the rules of single cases by id. `evaluator_rules` are the rules of evaluators
-    that other metrics come from, by name, and `evaluator_options` say which metrics those are.
+    that other metrics come from, by name, and `evaluator_options` name these metrics.
     `safety` judges the predictions of a run without evaluators. `confidence` says how the
     confidences of predictions are read, if they are. `source` is a rules file in JSON that gives
     the same rules and convention, without models; rules that are Python objects have none.

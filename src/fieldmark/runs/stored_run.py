@@ -65,7 +65,7 @@ class ResultRows(ABC):
         """Yield all cases, each with a segment number if it is the first case of a segment.
 
         `unparsed` allows that `Case.unparsed` contains the documents. `prepare` is applied to every
-        result, but only once to those that differ only in ids and documents.
+        result, but only once to results that differ only in ids and documents.
         """
         name, convention = self.name, self.convention
         decoder = CaseDecoder(attributes, convention, unparsed=unparsed, prepare=prepare)

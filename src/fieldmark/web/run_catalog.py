@@ -229,7 +229,7 @@ class RecentValues(Generic[_Value]):
         return found
 
     def add(self, key: Hashable, value: _Value) -> None:
-        """Keep a value, and drop those that were not used for the longest time."""
+        """Keep a value, and drop values that were not used for the longest time."""
         self._values.pop(key, None)
         self._values[key] = value
         while len(self._values) > self._at_least and (

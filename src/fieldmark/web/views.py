@@ -8,10 +8,8 @@ from typing import Final
 import orjson
 
 from fieldmark.errors import ConfigError, DataError
-from fieldmark.metrics.headline import METRIC_TITLES
 from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
 from fieldmark.metrics.patterns import BY_NAME
-from fieldmark.metrics.quality import rqs_formula
 from fieldmark.metrics.summary import summary_to_json
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
@@ -29,6 +27,7 @@ from fieldmark.report.html.metrics import (
     metrics_view,
     slice_lines,
 )
+from fieldmark.report.metric_titles import METRIC_TITLES, rqs_formula
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.manifest import RunEntry

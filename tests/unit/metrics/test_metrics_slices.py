@@ -16,7 +16,6 @@ from fieldmark.metrics.slices import (
     check_slice_count,
     find_weak_slices,
     parse_slice_keys,
-    slice_text,
     value_texts,
 )
 from fieldmark.model.case import Case, CaseContext
@@ -112,10 +111,6 @@ def test_too_many_slices_name_the_key_with_the_most():
     check_slice_count(names, keys)
     with pytest.raises(ConfigError, match=r"more than 1,000 slices, most of them by 'number'"):
         check_slice_count([*names, "tag=b"], keys)
-
-
-def test_slice_without_a_value_has_a_name_for_people():
-    assert slice_text("vendor", "") == "vendor = (none)"
 
 
 FIELDS = 8

@@ -105,7 +105,7 @@ def _compact(tokens: Sequence[TextToken]) -> str:
 
 @dataclass(slots=True)
 class Pairing:
-    """The tokens of two texts without a counterpart, and the weight of the tokens with one."""
+    """The tokens of two texts without a counterpart yet, and the weight of all other tokens."""
 
     expected: list[TextToken]
     candidate: list[TextToken]

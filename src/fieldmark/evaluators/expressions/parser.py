@@ -120,7 +120,6 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BRACKET: Final = re.compile(r"(?P<symbol>\[)")
-_SPACES: Final = re.compile(r"\s*")
 _SYNONYMS: Final[Mapping[str, str]] = {"+-": "±", "+/-": "±"}
 _SUGGESTIONS: Final[Mapping[str, str]] = {
     "&": "'and'",
@@ -149,20 +148,20 @@ def tokenize(text: str) -> Iterator[Token]:
     if len(text) > MAX_LENGTH:
         reason = f"expression exceeds the limit of {MAX_LENGTH:,} characters"
         raise ExpressionError(MAX_LENGTH + 1, reason)
-    position = _skip_spaces(text, 0)
-    last = ""
-    while position < len(text):
+    last, position = "", 0
+    while following := text[position:].lstrip():
+        position = len(text) - len(following)
         # After `in`, a bracket opens a list; otherwise it opens a quoted key.
-        pattern = _BRACKET if last == "in" and text[position] == "[" else _TOKEN
+        pattern = _BRACKET if last == "in" and following[0] == "[" else _TOKEN
         match = pattern.match(text, position)
         if match is None:
-            raise ExpressionError(position + 1, _lexical_error(text[position]))
+            raise ExpressionError(position + 1, _lexical_error(following[0]))
         kind = TokenKind(match.lastgroup or "")
         last = match[kind]
         if last in _WORDS and not (kind is TokenKind.FUNCTION and last in _ALSO_FUNCTIONS):
             kind = TokenKind.WORD
         yield Token(kind, _SYNONYMS.get(last, last), position + 1, match.end() + 1)
-        position = _skip_spaces(text, match.end())
+        position = match.end()
     yield Token(TokenKind.END, "", len(text) + 1, len(text) + 1)
 
 
@@ -173,11 +172,6 @@ def unquote(text: str) -> str:
     '[A-Z]\\d+ "x"'
     """
     return re.sub(r"\\([\"'\\])", r"\1", text[1:-1])
-
-
-def _skip_spaces(text: str, position: int) -> int:
-    spaces = _SPACES.match(text, position)
-    return spaces.end() if spaces else position
 
 
 def _lexical_error(symbol: str) -> str:
@@ -270,12 +264,12 @@ _BINDING: Final[Mapping[str, int]] = {
 class _Parser:
     """A Pratt parser, which recurses only for nested expressions."""
 
-    __slots__ = ("_depth", "_place", "_text", "_tokens")
+    __slots__ = ("_depth", "_position", "_text", "_tokens")
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = list(tokenize(text))
-        self._place = 0
+        self._position = 0
         self._depth = 0
 
     def parse(self) -> Condition:
@@ -290,17 +284,17 @@ class _Parser:
 
     @property
     def _token(self) -> Token:
-        return self._tokens[self._place]
+        return self._tokens[self._position]
 
     def _next(self) -> Token:
-        self._place += 1
-        return self._tokens[self._place - 1]
+        self._position += 1
+        return self._tokens[self._position - 1]
 
     def _accept(self, text: str) -> bool:
         """Consume a word or symbol if it is the next token."""
         token = self._token
         accepted = token.text == text and token.kind in {TokenKind.WORD, TokenKind.SYMBOL}
-        self._place += accepted
+        self._position += accepted
         return accepted
 
     def _expect(self, text: str, wanted: str = "") -> None:
@@ -309,7 +303,7 @@ class _Parser:
 
     def _since(self, begin: Token) -> str:
         """Return the text from a token up to the current position."""
-        return self._text[begin.column - 1 : self._tokens[self._place - 1].end - 1]
+        return self._text[begin.column - 1 : self._tokens[self._position - 1].end - 1]
 
     def _unexpected(self, wanted: str) -> NoReturn:
         token = self._token
@@ -369,11 +363,11 @@ class _Parser:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise ExpressionError(token.column, f"nesting exceeds the limit of {MAX_DEPTH} levels")
-        node = self._read_prefix(self._next())
+        node = self._parse_prefix(self._next())
         self._depth -= 1
         return node
 
-    def _read_prefix(self, token: Token) -> Node:
+    def _parse_prefix(self, token: Token) -> Node:
         match token.kind, token.text:
             case TokenKind.NUMBER, text:
                 return Constant(text=text, constant=Decimal(text))
@@ -407,7 +401,7 @@ class _Parser:
                 return Constant(text=token.text, constant=_CONSTANTS[token.text])
 
     def _call(self, token: Token) -> Node:
-        begin = self._place
+        begin = self._position
         self._expect("(")
         columns: list[int] = []
         nodes: list[Node] = []
@@ -416,7 +410,7 @@ class _Parser:
                 self._expect(",", "a comma or ')'")
             columns.append(self._token.column)
             nodes.append(self._expression(_NOTHING))
-        name, text, cost = token.text, self._since(token), self._place - begin
+        name, text, cost = token.text, self._since(token), self._position - begin
         function = _FUNCTIONS.get(name)
         if function is None:
             near = nearest(name, _FUNCTIONS)
@@ -443,7 +437,7 @@ class _Parser:
         if negated and self._token.text not in _NEGATED_REASONS:
             self._unexpected("'in' or 'matches'")
         token = self._next()
-        condition = self._read_relation(left, begin, token)
+        condition = self._parse_relation(left, begin, token)
         if self._token.text in set(Relation):
             reason = "comparisons cannot be chained; combine two of them with 'and'"
             raise ExpressionError(self._token.column, reason)
@@ -452,7 +446,7 @@ class _Parser:
         because = _NEGATED_REASONS[token.text]
         return Not(text=self._since(begin), condition=condition, because=because)
 
-    def _read_relation(self, left: Operand, begin: Token, token: Token) -> Condition:
+    def _parse_relation(self, left: Operand, begin: Token, token: Token) -> Condition:
         match token.text:
             case "in":
                 return self._membership(left, begin)
@@ -522,7 +516,7 @@ class _Parser:
         allowed = {TokenKind.NUMBER} if minus else {TokenKind.NUMBER, TokenKind.TEXT}
         if token.kind not in allowed and (minus or token.text not in _CONSTANTS):
             self._unexpected("a number, a string, true, false or null")
-        self._place += 1
+        self._position += 1
         text = self._since(begin)
         if token.kind is TokenKind.NUMBER:
             number = Decimal(token.text)

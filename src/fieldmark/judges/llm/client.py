@@ -137,7 +137,8 @@ class LlmClient:
     ) -> list[CachedResponse | None]:
         """Return the cached responses in the order of the questions.
 
-        With `record`, they are part of the usage; otherwise the caller records those that it uses.
+        With `record`, they are part of the usage; otherwise the caller records the responses that
+        it uses.
         """
         keys = [self._key(question) for question in questions]
         found = self._cache.find(keys)

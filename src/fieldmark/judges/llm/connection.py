@@ -157,7 +157,7 @@ class Connection:
         }
 
     def with_request_options(self, payload: JsonObject) -> JsonObject:
-        """Return a payload with the parameters of `request`, without those that are null."""
+        """Return a payload with the parameters of `request` that are not null."""
         merged = {**payload, **self.request}
         return {name: value for name, value in merged.items() if value is not None}
 
