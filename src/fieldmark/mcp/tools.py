@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias, 
 from pydantic import BaseModel, ConfigDict, Field
 
 from fieldmark.analyses.diff import diff
-from fieldmark.analyses.explain import explain
-from fieldmark.analyses.improve import improve
+from fieldmark.analyses.improve import find_slices, improve
 from fieldmark.analyses.infer import propose_rules
 from fieldmark.analyses.remote_options import given_options, with_options
 from fieldmark.analyses.score import score
-from fieldmark.analyses.show import CaseFilter, CaseList, show_case, show_cases
-from fieldmark.analyses.slices import find_slices
+from fieldmark.analyses.show import CaseFilter, CaseList, explain, show_case, show_cases
 from fieldmark.data.input_files import is_url
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.roots import LocalRoots, OutsideRootsError

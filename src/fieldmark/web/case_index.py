@@ -26,8 +26,8 @@ from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
+from fieldmark.report.html.mistakes import value_key
 from fieldmark.report.html.value_encoding import encode_pair
-from fieldmark.report.html.value_tables import value_key
 from fieldmark.runs.attribute_table import StoredAttributes
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.case_rows import case_of_row, divide_row, record_to_row

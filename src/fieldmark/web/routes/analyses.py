@@ -13,11 +13,9 @@ from typing import Final, cast
 
 from fastapi import APIRouter
 
-from fieldmark.analyses.improve import improve
-from fieldmark.analyses.preview import preview_rules
-from fieldmark.analyses.rescore import rescore
+from fieldmark.analyses.improve import find_slices, improve
+from fieldmark.analyses.rescore import preview_rules, rescore
 from fieldmark.analyses.runs import annotate, remove_run
-from fieldmark.analyses.slices import find_slices
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.metrics import tiles

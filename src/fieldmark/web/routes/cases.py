@@ -11,8 +11,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from fieldmark.analyses.compare_many import compare_many
-from fieldmark.analyses.explain import RunRules, explain_field
+from fieldmark.analyses.compare import compare_many
+from fieldmark.analyses.show import RunRules, explain_field
 from fieldmark.judges.images import ImageError
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.counts import ErrorCounts

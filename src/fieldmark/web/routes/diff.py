@@ -9,8 +9,8 @@ from typing import Annotated, Final, cast
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
-from fieldmark.analyses.comparison_view import change_lines, change_tables
 from fieldmark.analyses.diff import DiffResult
+from fieldmark.analyses.report import change_lines, change_tables
 from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.runs.stored_run import is_older

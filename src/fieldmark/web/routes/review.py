@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from fieldmark.analyses.label import LabelSheet
+from fieldmark.analyses.calibrate import LabelSheet
 from fieldmark.analyses.review import (
     Queue,
     QueuedField,

@@ -12,18 +12,15 @@ from typing import Annotated, Final, cast
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from fieldmark.analyses.improve import find_slices
 from fieldmark.analyses.improve import improve as improve_run
 from fieldmark.analyses.rank import rank
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.runs import RunList, annotate, remove_run
-from fieldmark.analyses.slices import find_slices
 from fieldmark.metrics.summary import Summary, summary_to_json, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.html.metric_tabs import HeatMap
 from fieldmark.report.html.metrics import histogram_view
-from fieldmark.report.html.mistake_groups import MistakeGroups
-from fieldmark.report.html.value_tables import ValueTables
-from fieldmark.report.html.view import most_mistakes_first
+from fieldmark.report.html.mistakes import HeatMap, MistakeGroups, ValueTables, most_mistakes_first
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.runs.manifest import RunEntry
 from fieldmark.runs.run_index import titles_of
