@@ -314,7 +314,7 @@ class CaseResult:
 
     @property
     def evaluation(self) -> str:
-        """The combined result of the evaluators, or `None` without evaluators."""
+        """The combined reasoning of the evaluators, or an empty string without evaluators."""
         return "" if self.overall is None else self.overall.reasoning
 
     @cached_property
