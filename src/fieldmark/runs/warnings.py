@@ -33,7 +33,6 @@ from fieldmark.model.kernel import COMPILED, kernel, parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.runs.case_result import CaseResult, CaseResults, case_columns
-from fieldmark.values.confidence import ConfidenceOptions
 from fieldmark.values.paths import (
     ROOT,
     Path,
@@ -45,6 +44,7 @@ from fieldmark.values.paths import (
     parse_path,
 )
 from fieldmark.values.text import nearest, plural
+from fieldmark.values.value_confidences import ConfidenceOptions
 
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
