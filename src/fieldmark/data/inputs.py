@@ -263,5 +263,5 @@ class Coverage:
 
     def add(self, other: Coverage) -> None:
         """Add the counts of another part of the input."""
-        for each in fields(self):
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+        for count in fields(self):
+            setattr(self, count.name, getattr(self, count.name) + getattr(other, count.name))

@@ -120,9 +120,11 @@ def detect_paired_layout(
         )
         note = f"{name}: ground truth in {expected!r}, predictions in {candidate!r}"
         return layout, [note] if name else []
-    found = (_first_present(row, EXPECTED_KEYS), _first_present(row, CANDIDATE_KEYS))
-    if None not in found and not is_envelope(row.keys() - _extra_keys(options)):
-        message = f"rows contain {found[0]!r} and {found[1]!r} but also {_list_other_keys(row)}; "
+    truth_key = _first_present(row, EXPECTED_KEYS)
+    candidate_key = _first_present(row, CANDIDATE_KEYS)
+    if truth_key and candidate_key and not is_envelope(row.keys() - _extra_keys(options)):
+        others = _list_other_keys(row)
+        message = f"rows contain {truth_key!r} and {candidate_key!r} but also {others}; "
         raise DataError(OptionText(message, _SET_BOTH_KEYS), Location(name))
     message = (
         "each row of a single input must contain both sides, as in {id, expected, candidate}; "
@@ -206,7 +208,7 @@ class SideBatch:
 
     ids: list[str | None]
     values: list[SideValue]
-    places: Sequence[int]
+    positions: Sequence[int]
     partners: list[SideValue] | None = None
     tags: list[tuple[str, ...]] | None = None
     contexts: list[CaseContext | None] | None = None
@@ -216,11 +218,11 @@ class SideBatch:
         return len(self.values)
 
     def rows_without_id(self) -> list[tuple[int, SideValue]]:
-        """Return the places and values of rows without a readable id."""
+        """Return the positions and values of rows without a readable id."""
         if self.plain:
             return []
-        columns = zip(self.ids, self.values, self.places, strict=True)
-        return [(place, value) for name, value, place in columns if name is None]
+        columns = zip(self.ids, self.values, self.positions, strict=True)
+        return [(position, value) for name, value, position in columns if name is None]
 
 
 def id_text(value: JsonValue) -> str | None:
@@ -254,16 +256,16 @@ def _with_confidences(
 ) -> list[SideValue]:
     """Return documents with the confidences that their rows contain."""
     key = layout.confidence_key or ""
-    found: list[SideValue] = []
+    documents: list[SideValue] = []
     for row, value in zip(rows, values, strict=True):
         if not isinstance(row, dict) or key not in row or isinstance(value, RowFault | Missing):
-            found.append(value)
+            documents.append(value)
             continue
         document = cast("JsonValue", value)
         if layout.value_key is None and isinstance(document, dict):
-            document = {name: each for name, each in document.items() if name != key}
-        found.append(RatedDocument(document, row[key]))
-    return found
+            document = {name: field for name, field in document.items() if name != key}
+        documents.append(RatedDocument(document, row[key]))
+    return documents
 
 
 def _read_unparsed(block: RowBlock, layout: Layout) -> SideBatch:
@@ -272,15 +274,17 @@ def _read_unparsed(block: RowBlock, layout: Layout) -> SideBatch:
     ids, documents = block.unparsed
     values = cast("list[SideValue]", documents)
     if not block.rows:
-        return SideBatch(ids, values, block.places)
-    places = [place for place, each in enumerate(documents) if isinstance(each, bytes)]
-    parsed = apply_layout(RowBlock(block.rows, [block.places[each] for each in places]), layout)
+        return SideBatch(ids, values, block.positions)
+    indexes = [index for index, value in enumerate(documents) if isinstance(value, bytes)]
+    parsed = apply_layout(
+        RowBlock(block.rows, [block.positions[index] for index in indexes]), layout
+    )
     tags: list[tuple[str, ...]] | None = None if parsed.tags is None else [()] * len(ids)
-    for number, place in enumerate(places):
-        ids[place], values[place] = parsed.ids[number], parsed.values[number]
+    for number, index in enumerate(indexes):
+        ids[index], values[index] = parsed.ids[number], parsed.values[number]
         if tags is not None and parsed.tags is not None:
-            tags[place] = parsed.tags[number]
-    return SideBatch(ids, values, block.places, tags=tags, plain=parsed.plain)
+            tags[index] = parsed.tags[number]
+    return SideBatch(ids, values, block.positions, tags=tags, plain=parsed.plain)
 
 
 class SideCursor:
@@ -356,7 +360,7 @@ def _read_columns(block: RowBlock, layout: Layout) -> SideBatch | None:
     elif id_key is not None:
         for row in rows:
             del row[id_key]
-    return SideBatch(ids, cast("list[SideValue]", values), block.places, partners, tags)  # type: ignore[arg-type]
+    return SideBatch(ids, cast("list[SideValue]", values), block.positions, partners, tags)  # type: ignore[arg-type]
 
 
 def _read_row_by_row(block: RowBlock, layout: Layout) -> SideBatch:
@@ -364,29 +368,29 @@ def _read_row_by_row(block: RowBlock, layout: Layout) -> SideBatch:
     values: list[SideValue] = []
     partners: list[SideValue] = []
     tags: list[tuple[str, ...]] = []
-    for place, row in enumerate(block.rows):
-        given_id = None if block.ids is None else block.ids[place]
-        name, value, partner = _read_row(row, layout, given_id)
+    for index, row in enumerate(block.rows):
+        known_id = None if block.ids is None else block.ids[index]
+        name, value, partner = _read_row(row, layout, known_id)
         ids.append(name)
         values.append(value)
         partners.append(partner)
         tagged = layout.value_key is not None and isinstance(row, dict)
         tags.append(_read_tags(cast("JsonObject", row)) if tagged else ())
     both = partners if layout.partner_key else None
-    return SideBatch(ids, values, block.places, both, tags, plain=False)
+    return SideBatch(ids, values, block.positions, both, tags, plain=False)
 
 
 def _read_row(
-    row: Row, layout: Layout, given_id: str | None
+    row: Row, layout: Layout, known_id: str | None
 ) -> tuple[str | None, SideValue, SideValue]:
     """Return the id, the document and the partner of a row."""
     if isinstance(row, UnreadableRow):
-        return given_id or _salvage_id(row.head, layout.id_key), RowFault(row.reason), MISSING
+        return known_id or _salvage_id(row.head, layout.id_key), RowFault(row.reason), MISSING
     if not isinstance(row, dict):
         whole = layout.value_key is None and not (layout.id_key and layout.id_needed)
         fault = RowFault("expected an object, as in the first row")
-        return given_id, row if whole else fault, MISSING
-    name = given_id
+        return known_id, row if whole else fault, MISSING
+    name = known_id
     if name is None and layout.id_key is not None:
         name = id_text(row.get(layout.id_key))
         if name is None and layout.id_needed:
@@ -437,7 +441,7 @@ class DuplicateIds:
 
     Ascending ids cannot contain duplicates; otherwise the hashes are searched. With a `source`,
     this happens each time the number of rows has doubled and at the end, and a duplicate is an
-    error that names both places. Without a source, duplicates are reported only by `may_repeat`,
+    error that names both positions. Without a source, duplicates are reported only by `may_repeat`,
     and hashes of ascending ids are not stored beyond a limit.
 
     >>> ids = DuplicateIds()
@@ -477,8 +481,8 @@ class DuplicateIds:
         elif hashed is None:
             start = len(self.hashes)
             self.hashes.extend(
-                hash((start, place)) if name is None else hash(name)
-                for place, name in enumerate(ids)
+                hash((start, index)) if name is None else hash(name)
+                for index, name in enumerate(ids)
             )
         else:
             self.hashes.frombytes(hashed[0])
@@ -493,7 +497,7 @@ class DuplicateIds:
         return self._dropped or first_duplicate(self.hashes) is not None
 
     def check(self) -> None:
-        """Raise a `DataError` with both places of the first duplicate, if any."""
+        """Raise a `DataError` with both positions of the first duplicate, if any."""
         duplicate = None if self._ascending else first_duplicate(self.hashes)
         if duplicate is not None and self._source is not None:
             raise _duplicate_error(self._source, self._layout, *duplicate)
@@ -532,23 +536,23 @@ def first_duplicate(hashes: array[int]) -> tuple[int, int] | None:
 
 
 def _duplicate_error(source: RowSource, layout: Layout, first: int, second: int) -> DataError:
-    """Read the source again up to the duplicate, and return an error with both places."""
-    found: dict[int, tuple[str | None, int]] = {}
+    """Read the source again up to the duplicate, and return an error with both positions."""
+    duplicates: dict[int, tuple[str | None, int]] = {}
     number = 0
     for block in source.blocks():
         batch = apply_layout(block, layout)
-        for name, place in zip(batch.ids, batch.places, strict=True):
+        for name, position in zip(batch.ids, batch.positions, strict=True):
             if number in (first, second):
-                found[number] = (name, place)
+                duplicates[number] = (name, position)
             number += 1
-        if len(found) > 1:
+        if len(duplicates) > 1:
             break
-    if len(found) < 2:  # noqa: PLR2004 - the source can be read only once
+    if len(duplicates) < 2:  # noqa: PLR2004 - the source can be read only once
         return DataError(f"rows {first + 1} and {second + 1} have the same id")
-    name, place = found[second]
-    where = source.location(place)
-    here = "" if where.line else f" at {source.describe(place)}"
+    name, position = duplicates[second]
+    where = source.location(position)
+    here = "" if where.line else f" at {source.describe(position)}"
     return DataError(
-        f"duplicate id {name!r}{here}; first used at {source.describe(found[first][1])}",
+        f"duplicate id {name!r}{here}; first used at {source.describe(duplicates[first][1])}",
         where if source.name else Location(),
     )

@@ -293,7 +293,7 @@ def test_rows_are_converted_in_blocks(form):
     source = open_table(FORMS[form](TRUTH), JsonDialect(role=Role.CANDIDATE), "rows")
     blocks = list(source.blocks())
     assert max(len(block.rows) for block in blocks) <= 256
-    assert [place for block in blocks for place in block.places] == list(range(1, 601))
+    assert [place for block in blocks for place in block.positions] == list(range(1, 601))
     assert [row for block in blocks for row in block.rows] == TRUTH
     again = sum(len(block.rows) for block in source.blocks())
     assert again == (0 if form == "reader" else 600)
