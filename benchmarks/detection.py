@@ -85,7 +85,7 @@ def measured(truth: Path, found: Path) -> Reading:
     """Measure fieldmark on two files, after they are loaded."""
     import numpy as np
 
-    from fieldmark.metrics.detection.coco import coco_ap
+    from fieldmark.metrics.average_precision import coco_ap
     from fieldmark.values.geometry import box_ious
 
     objects = [orjson.loads(path.read_bytes()) for path in (truth, found)]

@@ -19,7 +19,7 @@ from rapidfuzz import fuzz, utils
 
 from fieldmark.compare.providers import Lexical
 from fieldmark.compare.semantic import Semantic
-from fieldmark.judges.providers.model2vec import Model2Vec
+from fieldmark.judges.similarity_providers import Model2Vec
 
 Pair: TypeAlias = Mapping[str, str | bool]
 Matches: TypeAlias = Callable[[str, str], bool]

@@ -32,7 +32,7 @@ from fieldmark.values.declared_options import declared_options
 from fieldmark.values.json_text import pretty_json
 from fieldmark.web.api_errors import ErrorCode
 from fieldmark.web.app import create_api
-from fieldmark.web.options import ServerOptions
+from fieldmark.web.server_options import ServerOptions
 
 _Schema: TypeAlias = Mapping[str, Any]
 _Row: TypeAlias = tuple[str, ...]
@@ -219,8 +219,19 @@ def _commands() -> str:
     sections = []
     for heading, group in GROUPS.items():
         sections.append(f"## {heading}")
-        sections += [_command(name, cast("HelpCommand", load_command(name))) for name in group]
+        sections += [
+            _command(name, cast("HelpCommand", load_command(name)))
+            for name in _with_subcommands(group)
+        ]
     return _page(*sections)
+
+
+def _with_subcommands(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        yield name
+        command = load_command(name)
+        if isinstance(command, click.Group):
+            yield from (f"{name} {subcommand}" for subcommand in command.commands)
 
 
 def _command(name: str, command: HelpCommand) -> str:
@@ -254,10 +265,10 @@ def _command(name: str, command: HelpCommand) -> str:
 
 def _exit_codes() -> str:
     documented: dict[ExitCode, list[str]] = {}
-    for name in (name for group in GROUPS.values() for name in group):
-        command = load_command(name)
-        for code in getattr(command, "exit_codes", ()):
-            documented.setdefault(code, []).append(f"[{name}](commands.md#fieldmark-{name})")
+    for name in _with_subcommands(name for group in GROUPS.values() for name in group):
+        anchor = f"fieldmark-{name}".replace(" ", "-")
+        for code in getattr(load_command(name), "exit_codes", ()):
+            documented.setdefault(code, []).append(f"[{name}](commands.md#{anchor})")
     rows = [
         (str(int(code)), _text(meaning), ", ".join(documented.get(code, ())))
         for code, meaning in MEANINGS.items()

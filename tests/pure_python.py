@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from fieldmark.data import file_blocks, json_parser, layout, pairing
+from fieldmark.data import file_blocks, json_parser, pairing, row_layout
 from fieldmark.metrics import case_score
 from fieldmark.plan import plan
 from fieldmark.runs import case_rows as cases
@@ -22,7 +22,7 @@ def pure_python():
         for module in (
             case_score,
             cases,
-            layout,
+            row_layout,
             json_parser,
             file_blocks,
             pairing,

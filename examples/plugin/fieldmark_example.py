@@ -10,7 +10,7 @@ from typing import BinaryIO, ClassVar
 
 from fieldmark.errors import DataError
 from fieldmark.evaluators.base import Score
-from fieldmark.metrics.verdict import verdict_at
+from fieldmark.metrics.counts import verdict_at
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Reason

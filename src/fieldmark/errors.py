@@ -107,7 +107,7 @@ class OptionText(str):
         flat: list[str | OptionHint] = []
         for part in parts:
             flat += part.parts if isinstance(part, OptionText) else (part,)
-        texts = (each if isinstance(each, str) else each.named(_IN_PYTHON) for each in flat)
+        texts = (part if isinstance(part, str) else part.named(_IN_PYTHON) for part in flat)
         message = super().__new__(cls, "".join(texts))
         message.parts = tuple(flat)
         return message
@@ -115,7 +115,7 @@ class OptionText(str):
     def named(self, phrases: Mapping[OptionPhrase, str]) -> str:
         """Return the text with the options of an interface."""
         return "".join(
-            each if isinstance(each, str) else each.named(phrases) for each in self.parts
+            part if isinstance(part, str) else part.named(phrases) for part in self.parts
         )
 
 

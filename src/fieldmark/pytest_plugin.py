@@ -130,7 +130,7 @@ class _Baselines:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what was accepted, fixed and updated."""
+        """Print the accepted, fixed and updated mistakes."""
         if self._notes:
             terminalreporter.section("fieldmark")
             for note in self._notes:
@@ -142,7 +142,7 @@ class _Baselines:
 
 @pytest.fixture(name="assert_extraction")
 def _assert_extraction(request: pytest.FixtureRequest) -> Callable[..., CaseResult]:
-    """Compare an extraction with the expected data: assert_extraction(candidate, expected).
+    """Compare an extraction with the expected data: assert_extraction(expected, candidate).
 
     Mistakes that are recorded in the baseline of the test module are accepted.
     """
@@ -153,8 +153,8 @@ def _assert_extraction(request: pytest.FixtureRequest) -> Callable[..., CaseResu
     test = item.stash[TEST] = ComparedTest(item, item.nodeid.partition("::")[2])
 
     def assert_extraction(
-        candidate: object,
         expected: object,
+        candidate: object,
         **options: Unpack[CompareOptions],
     ) -> CaseResult:
         __tracebackhide__ = True

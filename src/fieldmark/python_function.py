@@ -28,7 +28,7 @@ _MAIN: Final = "__main__"
 
 @contextmanager
 def search_path(reference: str, directory: Path | None) -> Iterator[None]:
-    """Import modules from a directory first, or from that of the file that a reference names."""
+    """Import modules from a directory first, or from the directory of the referenced file."""
     home = reference.rpartition(":")[0]
     here = (directory or Path()).absolute()
     first = str((here / home).parent if home.endswith(".py") else here)
@@ -57,7 +57,7 @@ def load_attribute(reference: str, directory: Path | None = None) -> tuple[Modul
 class PythonFunction:
     """A function of rules: given by a caller, or a name that is loaded when it is first needed.
 
-    A name is imported from `directory` first, which is that of the rules file.
+    A name is imported from `directory` first, the directory of the rules file.
     """
 
     name: ClassVar[str] = "python"
@@ -85,7 +85,7 @@ class PythonFunction:
         return self.reference
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Another process cannot import what was typed into an interpreter.
+        # Another process cannot import a function that was typed into an interpreter.
         main = sys.modules.get(_MAIN)
         typed = self.given is not None and getattr(self.given, "__module__", "") == _MAIN
         if typed and getattr(main, "__file__", None) is None:
@@ -114,8 +114,8 @@ class PythonFunction:
         """The file that defines the function, or `None` if it is not known."""
         function = inspect.unwrap(self.given or self._load())
         code = getattr(function, "__code__", None)
-        found = getattr(code, "co_filename", None)
-        return Path(found) if isinstance(found, str) else None
+        name = getattr(code, "co_filename", None)
+        return Path(name) if isinstance(name, str) else None
 
     def unready(self) -> str | None:
         """Load the function, and return why it cannot be called."""
@@ -130,10 +130,10 @@ class PythonFunction:
     def _load(self) -> Callable[..., object]:
         if not self._loaded:
             with search_path(self.reference, self.directory):
-                _, found = load_attribute(self.reference, self.directory or Path())
-            if not callable(found):
+                _, function = load_attribute(self.reference, self.directory or Path())
+            if not callable(function):
                 raise TypeError(f"{self.reference} is not a function")
-            self._loaded.append(found)
+            self._loaded.append(function)
         return self._loaded[0]
 
 

@@ -63,7 +63,7 @@ class Plugin(StrEnum):
         return "an" if self.noun[0] in "aeiou" else "a"
 
     def unknown_message(self, name: str) -> str:
-        """Return the message for an unknown name; that for match types is specified."""
+        """Return the message for an unknown name; the message for match types is specified."""
         if self is Plugin.COMPARATORS:
             return f"Invalid match type: {name}"
         return f"unknown {self.noun} {name!r}"
@@ -123,17 +123,17 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
     Plugin.PROVIDERS: {
         "lexical": "fieldmark.compare.providers:Lexical",
         "recorded": "fieldmark.compare.providers:Recorded",
-        "openai": "fieldmark.judges.providers.openai:OpenAi",
-        "openai_embeddings": "fieldmark.judges.providers.openai:OpenAiEmbeddings",
-        "model2vec": "fieldmark.judges.providers.model2vec:Model2Vec",
-        "python": "fieldmark.judges.providers.python:PythonProvider",
+        "openai": "fieldmark.judges.openai_providers:OpenAi",
+        "openai_embeddings": "fieldmark.judges.openai_providers:OpenAiEmbeddings",
+        "model2vec": "fieldmark.judges.similarity_providers:Model2Vec",
+        "python": "fieldmark.judges.similarity_providers:PythonProvider",
     },
     Plugin.EVALUATORS: {
-        "field_accuracy": "fieldmark.evaluators.configured_fields:FieldAccuracy",
-        "field_confusion": "fieldmark.evaluators.configured_fields:FieldConfusion",
+        "field_accuracy": "fieldmark.evaluators.field_evaluators:FieldAccuracy",
+        "field_confusion": "fieldmark.evaluators.field_evaluators:FieldConfusion",
         "line_items": "fieldmark.evaluators.line_items:LineItems",
-        "extraction_metrics": "fieldmark.evaluators.extraction_metrics:ExtractionMetrics",
-        "response_quality": "fieldmark.evaluators.response_quality:ResponseQuality",
+        "extraction_metrics": "fieldmark.evaluators.field_evaluators:ExtractionMetrics",
+        "response_quality": "fieldmark.evaluators.field_evaluators:ResponseQuality",
         "iou_score": "fieldmark.evaluators.geometry:IouScore",
         "coordinate_distance": "fieldmark.evaluators.geometry:CoordinateDistance",
         "detection_ap": "fieldmark.evaluators.detection_ap:DetectionAp",
@@ -167,17 +167,17 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "mindee": "fieldmark.data.presets:Mindee",
     },
     Plugin.EXPORTERS: {
-        "markdown": "fieldmark.report.exporters:Markdown",
-        "markdown-short": "fieldmark.report.exporters:MarkdownShort",
-        "junit": "fieldmark.report.exporters:Junit",
-        "csv": "fieldmark.report.exporters:AttributesCsv",
-        "csv-cases": "fieldmark.report.exporters:CasesCsv",
-        "csv-outcomes": "fieldmark.report.exporters:OutcomesCsv",
-        "xlsx": "fieldmark.report.exporters:Xlsx",
-        "parquet": "fieldmark.report.exporters:Parquet",
-        "sqlite": "fieldmark.report.exporters:Sqlite",
-        "eval-results": "fieldmark.report.exporters:EvalResults",
-        "json": "fieldmark.report.exporters:Json",
+        "markdown": "fieldmark.report.exports.markdown:Markdown",
+        "markdown-short": "fieldmark.report.exports.markdown:MarkdownShort",
+        "junit": "fieldmark.report.exports.junit:Junit",
+        "csv": "fieldmark.report.exports.csv:AttributesCsv",
+        "csv-cases": "fieldmark.report.exports.csv:CasesCsv",
+        "csv-outcomes": "fieldmark.report.exports.csv:OutcomesCsv",
+        "xlsx": "fieldmark.report.exports.xlsx:Xlsx",
+        "parquet": "fieldmark.report.exports.parquet:Parquet",
+        "sqlite": "fieldmark.report.exports.sqlite:Sqlite",
+        "eval-results": "fieldmark.report.exports.eval_results:EvalResults",
+        "json": "fieldmark.report.exports.json:Json",
     },
 }
 
@@ -218,22 +218,22 @@ def canonical(kind: Plugin, name: str) -> str | None:
     """
     table = _table(kind)
     spellings = (name, name.replace("-", "_"), name.replace("_", "-"))
-    return next((each for each in spellings if each in table), None)
+    return next((spelling for spelling in spellings if spelling in table), None)
 
 
 def load(kind: Plugin, name: str) -> type:
     """Return the class that is registered under a name."""
-    found = canonical(kind, name)
-    if found is None:
+    canonical_name = canonical(kind, name)
+    if canonical_name is None:
         valid = ", ".join(names(kind))
         raise ConfigError.of(kind.unknown_message(name), hint=f"valid types: {valid}")
-    registered = _table(kind)[found]
+    registered = _table(kind)[canonical_name]
     if registered.conflict:
         raise ConfigError.of(
-            f"plug-in {found!r}: {registered.conflict}",
+            f"plug-in {canonical_name!r}: {registered.conflict}",
             hint="uninstall one of the two packages",
         )
-    return _load(registered.target, found)
+    return _load(registered.target, canonical_name)
 
 
 def strategies(kind: Plugin) -> Iterator[tuple[str, type]]:
@@ -246,11 +246,14 @@ def strategies(kind: Plugin) -> Iterator[tuple[str, type]]:
 def registrations() -> Iterator[tuple[Registration, type | str]]:
     """Yield everything that is registered, with its class or the reason why it cannot be used."""
     for kind in Plugin:
-        for each in _registrations(kind):
+        for registration in _registrations(kind):
             try:
-                yield each, each.conflict or _load(each.target, each.name)
+                yield (
+                    registration,
+                    registration.conflict or _load(registration.target, registration.name),
+                )
             except ConfigError as error:
-                yield each, str(error)
+                yield registration, str(error)
 
 
 def comparator(name: str) -> type[Comparator]:
@@ -279,11 +282,13 @@ def with_safety(name: str) -> type | None:
 
 @cache
 def _table(kind: Plugin) -> Mapping[str, Registration]:
-    """Return what each name stands for; the name of a built-in is never that of a plug-in."""
+    """Return the strategy of each name; a plug-in never replaces a built-in."""
     table: dict[str, Registration] = {}
-    for each in _registrations(kind):
-        if each.name not in table or (each.conflict and each.name not in _BUILT_IN[kind]):
-            table[each.name] = each
+    for registration in _registrations(kind):
+        if registration.name not in table or (
+            registration.conflict and registration.name not in _BUILT_IN[kind]
+        ):
+            table[registration.name] = registration
     return table
 
 
@@ -291,19 +296,19 @@ def _registrations(kind: Plugin) -> Iterator[Registration]:
     """Yield the built-ins, then the plug-ins by name, with conflicts of names."""
     from importlib.metadata import entry_points  # slow to import, and not always needed
 
-    found: dict[str, Registration] = {}
+    registered: dict[str, Registration] = {}
     for name, target in _BUILT_IN[kind].items():
-        found[name] = Registration(
+        registered[name] = Registration(
             kind=kind, name=name, target=target, package="fieldmark", version=VERSION
         )
-        yield found[name]
+        yield registered[name]
     for point in sorted(entry_points(group=f"fieldmark.{kind}")):
         name = point.name.replace("-", "_")
-        other = found.get(name) or found.get(name.replace("_", "-"))
+        other = registered.get(name) or registered.get(name.replace("_", "-"))
         if other is not None and other.target == point.value:
             continue  # a package that is found twice
         package = getattr(point, "dist", None)
-        found[name] = Registration(
+        registered[name] = Registration(
             kind=kind,
             name=name,
             target=point.value,
@@ -311,7 +316,7 @@ def _registrations(kind: Plugin) -> Iterator[Registration]:
             version="" if package is None else package.version,
             conflict="" if other is None else f"{other.package or other.target} has the same name",
         )
-        yield found[name]
+        yield registered[name]
 
 
 @cache

@@ -9,8 +9,8 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.rules.rules_file import load_rules
-from fieldmark.web.request_models import Models
 from fieldmark.web.routes.strategies import load_default_rules
+from fieldmark.web.server_options import Models
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.web.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT, eventually
@@ -334,7 +334,7 @@ def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(browser, tm
         page = new_page(server, browser)
         page.run("localStorage.setItem('fieldmark-rules', JSON.stringify({rows: [], gates: []}))")
         goto(page, f"{server.url}/rules", "document.querySelector('.strategy-table tbody tr')")
-        assert "default rules are those of rules.yaml" in page.text("#rules-file")
+        assert "default rules come from rules.yaml" in page.text("#rules-file")
         assert page.text(".count-chips").split() == ["1", "FUZZY", "1", "SEMANTIC"]
         assert page.run("document.querySelector('#convention').value") == "four_phase"
         assert page.run("document.querySelector('[aria-label=\"Fuzzy threshold\"]').value") == "0.7"

@@ -22,7 +22,7 @@ def server(tmp_path_factory):
     wrong = [{**row, "total": 0} for row in truth]
     for name, rows in (("first", wrong), ("second", truth)):
         out = workspace / "runs" / name
-        fm.score(truth, rows, convention="four_phase", at_least={"rqs": 0.8}, out=out)
+        fm.score(truth, rows, convention="four_phase", min={"rqs": 0.8}, out=out)
     with live(workspace, write=True) as server:
         yield server
 

@@ -75,19 +75,20 @@ def test_threshold_of_a_model_is_labeled_calibrated_and_used(folder, command):
             command("score", "rows.jsonl", "--rules", "rules.yaml", "--out", "run", "--quiet").code
             == 0
         )
-        done = command("label", "run", "--out", "labels.csv", "--out", "labels.html")
+        done = command("calibrate", "label", "run", "--out", "labels.csv", "--out", "labels.html")
         assert done.err == "wrote 6 pairs to labels.csv\nwrote 6 pairs to labels.html\n"
-        assert command("label", "run", "--out", "labels.csv").code == 2
+        assert command("calibrate", "label", "run", "--out", "labels.csv").code == 2
         fill_in(folder)
         calls = server.attempts
         options = ("labels.csv", "--rules", "rules.yaml", "--path", "note")
-        done = command("calibrate", *options, "--min", "kappa=0.6", "--out", "note.json")
+        done = command("calibrate", "measure", *options, "--min", "kappa=0.6", "--out", "note.json")
         assert (done.code, server.attempts) == (1, calls)  # cached responses
         assert "cached responses of 1 call, which cost 100.0000" in done.out
         assert "gate failed: kappa is 0.0000, must be at least 0.6" in done.err
         assert "did not write note.json" in done.err
         done = command(
             "calibrate",
+            "measure",
             *options,
             "--min",
             "cross_validated.kappa=0.6",
@@ -97,7 +98,7 @@ def test_threshold_of_a_model_is_labeled_calibrated_and_used(folder, command):
         )
         assert (done.code, server.attempts) == (0, calls)
         assert "best    threshold 0.5: agreement 1.000, kappa 1.000" in done.out
-        assert command("calibrate", *options, "--out", "note.json").code == 2
+        assert command("calibrate", "measure", *options, "--out", "note.json").code == 2
     text = (folder / "rules.yaml").read_text("utf-8")
     calibrated = text.replace(
         "match: semantic", "match: semantic, threshold: calibrated, calibration: note.json"
@@ -126,12 +127,17 @@ def test_llm_judge_is_measured_and_its_spend_printed(folder, command, judge):
         write(folder, server.url, judge)
         assert command("eval", "a.eval.yaml", "--out", "run", "--quiet").code == 0
         assert server.attempts == 6
-        assert command("label", "run", "--evaluator", "judge", "--out", "labels.csv").code == 0
+        assert (
+            command("calibrate", "label", "run", "--evaluator", "judge", "--out", "labels.csv").code
+            == 0
+        )
         rows = fill_in(folder)
         assert {row["path"] for row in rows} == {"note" if judge else ""}
-        assert command("calibrate", "labels.csv", "--format", "json").code == 0  # recorded scores
+        assert (
+            command("calibrate", "measure", "labels.csv", "--format", "json").code == 0
+        )  # recorded scores
         options = ("labels.csv", "--eval", "a.eval.yaml", "--evaluator", "judge")
-        done = command("calibrate", *options)
+        done = command("calibrate", "measure", *options)
         assert (done.code, server.attempts) == (0, 6)
         assert done.out.startswith(
             "llm_judge: 6 pairs with human verdicts\ncurrent threshold 0.8: "
@@ -139,7 +145,7 @@ def test_llm_judge_is_measured_and_its_spend_printed(folder, command, judge):
         assert "AUC 1.000, base rate 0.500" in done.out
         changed = (folder / "a.eval.yaml").read_text("utf-8").replace("Same?", "Equal?")
         (folder / "a.eval.yaml").write_text(changed, "utf-8")
-        done = command("calibrate", *options, "--max", "spent.cost=500")
+        done = command("calibrate", "measure", *options, "--max", "spent.cost=500")
         assert (done.code, server.attempts) == (1, 12)
         assert "llm_judge m: 6 calls, 600 + 60 tokens, cost 600.0000" in done.out
         assert "gate failed: spent.cost is 600.0000, must be at most 500" in done.err
@@ -152,6 +158,7 @@ def test_failed_comparisons_are_errors_and_no_gate_passes(folder, command):
         (folder / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         done = command(
             "calibrate",
+            "measure",
             "labels.jsonl",
             "--rules",
             "rules.yaml",
@@ -169,7 +176,7 @@ def test_offline_without_a_cache_is_an_early_error(folder, command):
     write(folder, "http://127.0.0.1:9/v1")
     (folder / "labels.jsonl").write_text('{"expected": "a", "candidate": "b", "verdict": true}\n')
     options = ("labels.jsonl", "--rules", "rules.yaml", "--path", "note", "--offline")
-    done = command("calibrate", *options)
+    done = command("calibrate", "measure", *options)
     assert (done.code, "offline" in done.err) == (2, True)
 
 
@@ -178,5 +185,5 @@ def test_labels_of_a_run_are_jsonl_on_standard_output(folder, command):
         '{"id": "1", "expected": {"t": "a"}, "candidate": {"t": "b"}}\n'
     )
     assert command("score", "pairs.jsonl", "--out", "run", "--quiet").code == 0
-    done = command("label", "run")
+    done = command("calibrate", "label", "run")
     assert (done.code, json.loads(done.out)["candidate"]) == (0, "b")

@@ -126,10 +126,10 @@ def test_the_words_of_a_text_are_one_value(expected, made, wrong):
 def test_partitions_and_workers_give_the_same_bytes(data, command, option):
     rated = ("--confidence", *option)
     command("score", "t.jsonl", "p.jsonl", *rated, "--out", "whole")
-    command("plan", "t.jsonl", "p.jsonl", *rated, "--partitions", "2", "--out", "plan")
+    command("parts", "plan", "t.jsonl", "p.jsonl", *rated, "--partitions", "2", "--out", "plan")
     for number in (0, 1):
-        assert command("work", "plan", "--partition", number).code == 0
-    assert command("merge", "plan", "--out", "merged").code == 0
+        assert command("parts", "work", "plan", "--partition", number).code == 0
+    assert command("parts", "merge", "plan", "--out", "merged").code == 0
     for name in ("summary.json", "results.jsonl"):
         assert (data / "merged" / name).read_bytes() == (data / "whole" / name).read_bytes()
 
@@ -260,9 +260,11 @@ def test_exports_contain_confidences(data, command, tmp_path):
 
 def test_thresholds_accept_what_the_run_says(data, command):
     command("score", "t.jsonl", "p.jsonl", "--precision", "0.95", "--out", "run")
-    done = command("thresholds", "run", "--precision", "0.95", "-o", "thresholds.json")
+    done = command(
+        "confidence", "thresholds", "run", "--precision", "0.95", "-o", "thresholds.json"
+    )
     assert (done.code, done.err) == (0, "wrote the thresholds to thresholds.json\n")
-    done = command("triage", "p.jsonl", "--thresholds", "thresholds.json")
+    done = command("confidence", "triage", "p.jsonl", "--thresholds", "thresholds.json")
     target = summary_of("run")["confidence"]["0.95"]
     decisions = [json.loads(line) for line in done.out.splitlines()]
     fields = [each for row in decisions for each in row["fields"]]
@@ -284,7 +286,7 @@ def test_thresholds_for_another_precision_are_computed_from_the_rows(data, comma
 
 def test_no_threshold_writes_nothing(data, command):
     command("score", "t.jsonl", "p.jsonl", "--confidence", "--out", "run")
-    done = command("thresholds", "run", "--precision", "0.9999", "--out", "x.json")
+    done = command("confidence", "thresholds", "run", "--precision", "0.9999", "--out", "x.json")
     assert done.code == 1
     assert "no threshold reaches a precision of 0.9999: too few cases" in done.err
     assert not (data / "x.json").exists()

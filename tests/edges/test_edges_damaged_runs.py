@@ -55,10 +55,11 @@ COMMANDS = [
     ("rank", "b", "a", "--force", "--format", "json"),
     ("rescore", "b", "--convention", "taxonomy_code"),
     ("improve", "b"),
-    ("slices", "b"),
-    ("power", "b", "--drop", "0.01"),
+    ("improve", "b", "--slices"),
+    ("diff", "b", "--power", "--drop", "0.01"),
     ("show", "b"),
     ("show", "b", "2"),
+    ("show", "b", "2", "total"),
     ("report", "b", "--out", "-"),
     ("report", "c", "--against", "b", "--out", "-"),
     *(
@@ -288,7 +289,7 @@ def test_names_that_are_not_utf8_are_listed(workspace, name, damaged):
             [entry] = [each for each in listed if each["id"] == os.fsdecode(name)]
             assert entry["status"] == ("corrupt" if damaged else "complete")
             check_lists(server, without_b(listed))
-        for command in ("runs", "diff", "rank", "rescore", "improve", "slices", "show", "report"):
+        for command in ("runs", "diff", "rank", "rescore", "improve", "show", "report"):
             words = (command, os.fsdecode(name), *(["a"] if command in {"diff", "rank"} else []))
             if not damaged and command in {"rescore", "report"}:
                 continue
@@ -357,7 +358,7 @@ def test_any_changed_value_of_the_cache_is_harmless(workspace, data):
     ["latest~²", "latest~" + "9" * 5000, "x" * 5000, "a/" * 3000, "\udcff", "~", "latest~1~1", "."],
 )
 def test_unusable_names_are_not_found(workspace, name):
-    for command in ("runs", "improve", "slices", "show", "report", "rescore"):
+    for command in ("runs", "improve", "show", "report", "rescore"):
         code, _, err = run_command(command, name)
         assert (code, err.startswith("fieldmark: ")) == (2, True), err
 

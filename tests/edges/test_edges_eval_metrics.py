@@ -11,11 +11,11 @@ import fieldmark as fm
 from edges.llm_server import NONCE, serving, status
 from fieldmark.compare.semantic import Semantic
 from fieldmark.judges import retry as rate_limiter
-from fieldmark.judges.providers.python import PythonProvider
 from fieldmark.judges.retry import Clock
+from fieldmark.judges.similarity_providers import PythonProvider
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.runs.eval_file import load_eval
-from fieldmark.runs.evaluator_rules import eval_settings
+from fieldmark.runs.eval_setup import eval_settings
 from fieldmark.runs.stored_run import open_run
 
 

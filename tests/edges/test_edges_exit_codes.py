@@ -231,7 +231,7 @@ def test_interrupt_is_reported(command, monkeypatch):
 
 
 def test_help_lists_every_exit_code(command):
-    codes = command("score", "--help").out.partition("Exit codes:\n")[2]
+    codes = command("--help").out.partition("Exit codes:\n")[2]
     assert {int(code) for code in re.findall(r"^ +(\d+) ", codes, re.MULTILINE)} == set(ExitCode)
 
 
@@ -424,3 +424,23 @@ def test_resumed_run_uses_stored_baseline(command, folder, monkeypatch):
     done = command("score", "--resume", "run", "--quiet")
     assert done.code == 1
     assert "drop of mean_score" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param("diff run", "AFTER is required, unless --power is given; see 'fieldmark diff --help'", id="missing-argument"),
+        pytest.param("diff run --power", "--drop is required with --power, unless AFTER is given", id="power-without-drop"),
+        pytest.param("diff run run --power --drop 0.1", "--drop cannot be used with AFTER", id="power-with-two-drops"),
+        pytest.param("diff run run --alpha 0.1", "--alpha requires --power", id="alpha-without-power"),
+        pytest.param("diff run --power --force", "--force cannot be used with --power", id="power-with-force"),
+        pytest.param("rescore run --limit 5", "--limit requires --dry-run", id="limit-without-dry-run"),
+        pytest.param("rescore run --dry-run", "--rules is required with --dry-run", id="dry-run-without-rules"),
+        pytest.param("rescore run --dry-run --out b", "--out cannot be used with --dry-run", id="dry-run-with-out"),
+        pytest.param("show run a total --only-mistakes", "--only-mistakes cannot be used with PATH", id="mistakes-of-a-field"),
+    ],
+)  # fmt: skip
+def test_options_that_a_use_of_a_command_does_not_have_are_rejected(command, words, message):
+    command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--quiet")
+    done = command(*words.split())
+    assert (done.code, done.out, done.err) == (2, "", f"fieldmark: {message}\n")

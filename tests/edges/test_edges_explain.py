@@ -1,4 +1,4 @@
-"""`fieldmark explain` and `fm.explain`: why a field has its outcome, from what the run contains."""
+"""`fieldmark show` and `fm.explain`: why a field has its outcome, from what the run contains."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.analyses.explain import RunRules
+from fieldmark.analyses.show import RunRules
 from fieldmark.registry import Plugin, built_in
 from fieldmark.rules import calibration
 from fieldmark.rules.rule_catalog import normalization
@@ -112,20 +112,18 @@ def test_run_without_values_says_so(folder):
 
 
 def test_command_prints_every_format_and_names_unknown_fields(command, run):
-    text = command("explain", "run", "a", "vendor").out
+    text = command("show", "run", "a", "vendor").out
     assert "rule 1 (vendor) of rules.yaml" in text
     assert "1 false positive, 1 false negative" in text
-    document = json.loads(command("explain", "run", "a", "vendor", "--format", "json").out)
+    document = json.loads(command("show", "run", "a", "vendor", "--format", "json").out)
     assert document == json.loads(json.dumps(fm.explain(run, "a", "vendor").to_dict()))
-    assert (
-        "- threshold: 0.9" in command("explain", "run", "a", "vendor", "--format", "markdown").out
-    )
-    assert '"threshold","0.9"' in command("explain", "run", "a", "vendor", "--format", "csv").out
-    done = command("explain", "run", "a", "vendr")
+    assert "- threshold: 0.9" in command("show", "run", "a", "vendor", "--format", "markdown").out
+    assert '"threshold","0.9"' in command("show", "run", "a", "vendor", "--format", "csv").out
+    done = command("show", "run", "a", "vendr")
     assert (done.code, done.out) == (2, "")
     assert "field 'vendr' was not compared in case 'a'; did you mean 'vendor'?" in done.err
-    assert "such as items[0].text" in command("explain", "run", "a", "items[].text").err
-    assert "case 'b' not found" in command("explain", "run", "b", "vendor").err
+    assert "such as items[0].text" in command("show", "run", "a", "items[].text").err
+    assert "case 'b' not found" in command("show", "run", "b", "vendor").err
 
 
 @pytest.mark.parametrize("name", built_in(Plugin.COMPARATORS))

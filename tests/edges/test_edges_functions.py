@@ -71,7 +71,7 @@ class TestCommandLine:
             pytest.param(["score", "truth.jsonl", "candidate.jsonl", "--rules", "rules.yaml", "--no-save"], id="score"),
             pytest.param(["score", "truth.jsonl", "candidate.jsonl", "--match", "house:close", "--no-save"], id="default"),
             pytest.param(["eval", "eval.yaml", "--no-save"], id="eval"),
-            pytest.param(["calibrate", "truth.jsonl", "--match", "house:close"], id="calibrate"),
+            pytest.param(["calibrate", "measure", "truth.jsonl", "--match", "house:close"], id="calibrate"),
             pytest.param(["validate", "rules.yaml", "eval.yaml"], id="validate"),
             pytest.param(["serve", "--rules", "rules.yaml", "--no-browser", "--port", "0"], id="serve"),
         ],
@@ -99,7 +99,9 @@ class TestCommandLine:
             {"expected": 1, "candidate": "x", "verdict": False},
         ]
         (house / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
-        done = command("calibrate", "labels.jsonl", "--match", "house.py:close", "--allow-code")
+        done = command(
+            "calibrate", "measure", "labels.jsonl", "--match", "house.py:close", "--allow-code"
+        )
         assert done.code == 3
         assert "house.py:close: 2 pairs with human verdicts" in done.out
         assert "agreement 1.000" in done.out

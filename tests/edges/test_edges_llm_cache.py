@@ -18,7 +18,7 @@ from edges.llm_server import Exchange, first, serving, status
 from fieldmark.judges import retry as rate_limiter
 from fieldmark.judges.llm.response_cache import CacheError, FileResponseCache
 from fieldmark.judges.llm_judge import LlmJudge
-from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
+from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
 from fieldmark.judges.retry import Clock, shared_rate_limiter
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Comparison
@@ -203,7 +203,7 @@ def test_unusable_cache_is_an_error(cache, corrupt):
 
 PROGRAM = """
 import sys
-from fieldmark.judges.providers.openai import OpenAi
+from fieldmark.judges.openai_providers import OpenAi
 pairs = [(f"the first text {n}", f"another text {n}") for n in range(40)]
 print(OpenAi(model="m", base_url=sys.argv[1], batch=1, concurrency=2).similarities(pairs))
 """

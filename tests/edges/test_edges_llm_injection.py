@@ -13,7 +13,7 @@ from fieldmark.compare.semantic import Semantic
 from fieldmark.evaluators.base import Status
 from fieldmark.judges.llm.prompts import data_block
 from fieldmark.judges.llm_judge import LlmJudge
-from fieldmark.judges.providers.openai import OpenAi
+from fieldmark.judges.openai_providers import OpenAi
 from fieldmark.model.case import Case
 
 TRUTH = "The invoice was paid in full."

@@ -15,7 +15,7 @@ from edges.test_edges_llm_server import INVALID, VALID
 from fieldmark.errors import OptionError
 from fieldmark.judges import retry as rate_limiter
 from fieldmark.judges.llm_judge import LlmJudge
-from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
+from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
 from fieldmark.judges.retry import Clock
 from fieldmark.judges.safety import LlmSafety
 from fieldmark.model.case import Case

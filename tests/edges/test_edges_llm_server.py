@@ -15,7 +15,7 @@ from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import OptionError
 from fieldmark.judges import retry as rate_limiter
 from fieldmark.judges import retry as time_limit
-from fieldmark.judges.providers.openai import OpenAi
+from fieldmark.judges.openai_providers import OpenAi
 from fieldmark.judges.retry import Clock
 from fieldmark.metrics.identity import described
 from fieldmark.model.comparison import Comparison

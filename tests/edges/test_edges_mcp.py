@@ -49,7 +49,7 @@ def test_client_uses_all_tools_below_the_roots(folder):
             return result.structured_content
 
         tools = {tool.name: tool for tool in portal.call(client.list_tools).tools}
-        assert list(tools) == ["score", "show", "explain", "diff", "improve", "infer"]
+        assert list(tools) == ["score", "show", "diff", "improve", "infer"]
         for tool in tools.values():
             assert tool.description
             assert tool.annotations.read_only_hint
@@ -61,7 +61,7 @@ def test_client_uses_all_tools_below_the_roots(folder):
         assert {key: scored[key] for key in expected} == expected
         assert call("show", run="first")["cases"][0]["case_id"] == "b"
         assert call("show", run="latest", case="a")["verdict"] == "pass"
-        assert call("explain", run="first", case="b", path="total")["case_id"] == "b"
+        assert call("show", run="first", case="b", path="total")["case_id"] == "b"
         assert call("diff", before="first", after="second")["conclusion"]["word"]
         assert call("improve", run="first")["attributes"][0]["attribute"] == "total"
         assert call("infer", **FILES)["rules"]["fields"]

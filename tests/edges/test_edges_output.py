@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from edges.conftest import lines
-from fieldmark.cli import demo
+from fieldmark.cli import score as score_module
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark, strict
 from waiting import TIMEOUT
 
@@ -206,7 +206,7 @@ def test_a_closed_pipe_does_not_change_the_exit_code(folder, arguments, code):
 
 
 def test_demo_returns_the_exit_code_of_its_run(command, monkeypatch):
-    monkeypatch.setattr(demo, "run_exit_code", lambda _run: 3)
+    monkeypatch.setattr(score_module, "run_exit_code", lambda _run: 3)
     assert command("demo", "--quiet").code == 3
 
 

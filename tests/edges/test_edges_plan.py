@@ -229,16 +229,16 @@ def test_compressed_files_are_planned(tmp_path):
 def test_commands_create_the_same_run_as_score(tmp_path):
     written(tmp_path, list(rows(2 * SEGMENT, seed=6)))
     inputs = "truth.jsonl", "found.jsonl", "--min", "micro.f1=0.99"
-    done = fieldmark("plan", *inputs, "--partitions", "2", "--out", "plan", cwd=tmp_path)
+    done = fieldmark("parts", "plan", *inputs, "--partitions", "2", "--out", "plan", cwd=tmp_path)
     assert (done.code, done.out, done.err) == (0, "", "plan: 2 partitions, numbered from 0\n")
     for number in (0, 1):
-        done = fieldmark("work", "plan", "--partition", number, cwd=tmp_path)
+        done = fieldmark("parts", "work", "plan", "--partition", number, cwd=tmp_path)
         assert (done.code, done.out, done.err) == (0, "", "")
-    done = fieldmark("work", "plan", "--partition", 1, cwd=tmp_path)
+    done = fieldmark("parts", "work", "plan", "--partition", 1, cwd=tmp_path)
     assert (done.code, done.err) == (0, "plan: partition 1 already has a result\n")
-    done = fieldmark("work", "plan", "--partition", 2, cwd=tmp_path)
+    done = fieldmark("parts", "work", "plan", "--partition", 2, cwd=tmp_path)
     assert (done.code, done.err) == (2, "fieldmark: partition must be from 0 to 1, got 2\n")
-    merged = fieldmark("merge", "plan", "--out", "merged", "--quiet", cwd=tmp_path)
+    merged = fieldmark("parts", "merge", "plan", "--out", "merged", "--quiet", cwd=tmp_path)
     one = fieldmark("score", *inputs, "--out", "one", "--quiet", cwd=tmp_path)
     assert merged == one
     assert content(tmp_path / "merged") == content(tmp_path / "one")

@@ -110,7 +110,7 @@ def broken(path, tmp_path_factory, command):
 
 
 def test_plugins_are_listed_with_their_package(example):
-    done = example("plugins", "--installed", "--format", "json")
+    done = example("doctor", "--plugins", "--installed", "--format", "json")
     assert (done.code, done.err) == (0, "")
     listed = json.loads(done.out)["plugins"]
     assert [(each["kind"], each["name"]) for each in listed] == [
@@ -124,7 +124,7 @@ def test_plugins_are_listed_with_their_package(example):
     assert {(each["package"], each["version"], each["error"]) for each in listed} == {
         ("fieldmark-example", "1.0", "")
     }
-    assert "6 plug-ins" in example("plugins").out
+    assert "6 plug-ins" in example("doctor", "--plugins").out
 
 
 def test_comparator_and_exporter_of_a_plug_in(example, folder):
@@ -201,7 +201,7 @@ def test_evaluator_and_target_of_a_plug_in(example, folder):
 
 
 def test_broken_plug_ins_are_listed_with_the_reason(broken):
-    done = broken("plugins", "--installed", "--format", "json")
+    done = broken("doctor", "--plugins", "--installed", "--format", "json")
     assert done.code == 2
     errors = {
         (each["kind"], each["package"], each["name"]): each["error"]

@@ -138,10 +138,22 @@ def test_mcp(files, folder, chosen):
 
 
 def test_plan(files, command, chosen):
-    words = ("plan", *files, "--partitions", 1, "--out", "plan", "--resamples", 150, "--seed", 7)
+    words = (
+        "parts",
+        "plan",
+        *files,
+        "--partitions",
+        1,
+        "--out",
+        "plan",
+        "--resamples",
+        150,
+        "--seed",
+        7,
+    )
     assert command(*words).code == 0
-    assert command("work", "plan", "--partition", 0).code == 0
-    assert command("merge", "plan", "--out", "merged", "--quiet").code == 0
+    assert command("parts", "work", "plan", "--partition", 0).code == 0
+    assert command("parts", "merge", "plan", "--out", "merged", "--quiet").code == 0
     assert intervals_of("merged") == chosen
 
 

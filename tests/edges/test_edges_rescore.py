@@ -157,8 +157,8 @@ def test_a_manifest_without_a_convention_is_rejected(run):
     "given", [{"options": {"wrong_value": "fp"}}, {"rules": {"total": "exact"}}]
 )
 def test_gates_of_the_run_are_checked_again(run, given):
-    gated = fm.score("truth.jsonl", "candidate.jsonl", at_least={"micro_f1": 0.9},
-                     at_most={"cases.unparseable": 3}, out="runs/gated")  # fmt: skip
+    gated = fm.score("truth.jsonl", "candidate.jsonl", min={"micro_f1": 0.9},
+                     max={"cases.unparseable": 3}, out="runs/gated")  # fmt: skip
     again = fm.rescore(gated, out="runs/again", **given)
     limits = [(gate.name, gate.kind, gate.limit) for gate in open_run("runs/again").summary.gates]
     assert limits == [("micro_f1", "min", 0.9), ("cases.unparseable", "max", 3)]
@@ -170,7 +170,7 @@ def test_gates_of_the_run_are_checked_again(run, given):
 
 
 def test_given_gates_replace_those_of_the_run(run, command):
-    fm.score("truth.jsonl", "candidate.jsonl", at_least={"micro_f1": 0.9}, out="runs/gated")
+    fm.score("truth.jsonl", "candidate.jsonl", min={"micro_f1": 0.9}, out="runs/gated")
     assert command("rescore", "gated", "--quiet").code == 1
     assert command("rescore", "gated", "--min", "mean_score=0.1", "--quiet").code == 0
     rules = {"gates": {"min": {"micro_f1": 0.2, "mean_score": 0.1}}}
@@ -179,7 +179,7 @@ def test_given_gates_replace_those_of_the_run(run, command):
 
 
 def test_a_gate_of_the_run_on_a_metric_that_the_rescored_run_does_not_have_fails(run):
-    fm.score("truth.jsonl", "candidate.jsonl", at_least={'slices["id=a"].micro.f1': 0.1},
+    fm.score("truth.jsonl", "candidate.jsonl", min={'slices["id=a"].micro.f1': 0.1},
              by=["id"], out="runs/gated")  # fmt: skip
     [gate] = fm.rescore("runs/gated", rules={}, by=[]).summary.gates
     assert (gate.known, gate.passed) == (False, False)

@@ -9,7 +9,7 @@ import re
 import pytest
 
 import fieldmark as fm
-from fieldmark.analyses import preview
+from fieldmark.analyses import rescore
 from fieldmark.runs.stored_run import open_run
 
 TRUTH = [
@@ -218,7 +218,7 @@ def test_a_sample_is_random_and_says_so(folder, limit):
 
 
 def test_large_documents_make_the_sample_smaller(folder, monkeypatch):
-    monkeypatch.setattr(preview, "_LIMIT_BYTES", 1)
+    monkeypatch.setattr(rescore, "_LIMIT_BYTES", 1)
     run = fm.score([({"n": n}, {"n": n}) for n in range(30)], out="run")
     assert fm.preview_rules(run, {"n": {"match": "exact"}}).compared == 20
 
@@ -237,15 +237,25 @@ def test_preview_calls_no_model(folder, monkeypatch):
 def test_preview_and_rescore_on_the_command_line(inputs, command, folder):
     (folder / "rules.yaml").write_text(json.dumps(RULES))
     fm.score(*inputs, out="runs/before")
-    shown = command("preview", "latest", "--rules", "rules.yaml", "--limit", "3", "--top", "1")
+    shown = command(
+        "rescore", "latest", "--dry-run", "--rules", "rules.yaml", "--limit", "3", "--top", "1"
+    )
     assert shown.code == 0
     assert "of 3 cases would change, a random sample of 4 cases" in shown.out.splitlines()[0]
     found = json.loads(
-        command("preview", "before", "--rules", "rules.yaml", "--format", "json").out
+        command("rescore", "before", "--dry-run", "--rules", "rules.yaml", "--format", "json").out
     )
     assert found["changed_fields"] == fm.preview_rules("runs/before", RULES).changed_fields
-    assert command("preview", "before", "--rules", "rules.yaml", "--format", "csv").code == 0
-    assert command("preview", "before", "--rules", "rules.yaml", "--format", "markdown").code == 0
+    assert (
+        command("rescore", "before", "--dry-run", "--rules", "rules.yaml", "--format", "csv").code
+        == 0
+    )
+    assert (
+        command(
+            "rescore", "before", "--dry-run", "--rules", "rules.yaml", "--format", "markdown"
+        ).code
+        == 0
+    )
     done = command("rescore", "before", "--rules", "rules.yaml", "--min", "micro_f1=0.99",
                    "--out", "runs/after")  # fmt: skip
     assert done.code == 2  # ground truth that cannot be read is worse than a gate

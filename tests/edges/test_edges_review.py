@@ -52,7 +52,7 @@ def test_exported_truth_is_scored_to_the_metrics_of_the_review(command, run, fol
     scored = json.loads(command("score", "fixed.jsonl", "candidate.jsonl", *rules).out)
     assert scored["micro"]["f1"] == after["micro_f1"] == pytest.approx(2 / 3)
     assert (folder / "truth.jsonl").read_bytes() == before
-    assert command("calibrate", "labels.csv", "--match", "fuzzy").code == 0
+    assert command("calibrate", "measure", "labels.csv", "--match", "fuzzy").code == 0
     # Nothing is overwritten by accident.
     assert command("review", "run", "--export", "fixed.jsonl").code == 2
     assert command("review", "run", "--export", "fixed.jsonl", "--force").code == 0

@@ -159,6 +159,7 @@ def test_several_predictions_are_judged_once_each():
 def test_planned_run_does_not_skip_the_judge(folder, command):
     (folder / "rules.json").write_text(json.dumps(rules(WORDS)), "utf-8")
     done = command(
+        "parts",
         "plan",
         "truth.jsonl",
         "candidate.jsonl",
@@ -217,8 +218,8 @@ def test_request_can_name_neither_a_model_nor_a_file(tmp_path, given):
 
 
 def test_rules_file_of_the_server_may_be_calibrated_and_set_a_judge(tmp_path):
-    from fieldmark.web.request_models import Models
     from fieldmark.web.routes.strategies import load_default_rules
+    from fieldmark.web.server_options import Models
 
     rows = [
         {"expected": "Acme", "candidate": c, "verdict": v}

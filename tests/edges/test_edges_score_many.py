@@ -105,7 +105,7 @@ def test_files_of_the_same_name_are_numbered(files):
 
 def test_runs_of_the_library_have_metrics_without_being_saved():
     wrong = [{**row, "total": 0} for row in TRUTH]
-    scored = fm.score_many(TRUTH, {"good": TRUTH, "bad": wrong}, at_least={"micro.f1": 0.5})
+    scored = fm.score_many(TRUTH, {"good": TRUTH, "bad": wrong}, min={"micro.f1": 0.5})
     assert scored.runs["bad"].micro.tp == 1
     assert not scored.passed
     assert [run.path for run in scored.ranking.runs] == ["", ""]

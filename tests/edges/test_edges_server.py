@@ -183,7 +183,7 @@ def test_rules_file_has_the_default_rules_of_all_requests(tmp_path):
             assert [gate["name"] for gate in result["summary"]["gates"]] == ["rqs"]
             refused = client.put("api/strategies", json=strategies["rules"])
             assert refused.status_code == 403
-            assert "The rules are those of rules.yaml." in refused.json()["error"]["message"]
+            assert "The rules come from rules.yaml." in refused.json()["error"]["message"]
 
 
 def test_concurrent_clients_get_only_their_own_results(read_only_server):  # noqa: F811

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from fieldmark.errors import ConfigError
-from fieldmark.web.options import CSRF_HEADER, ServerLimits
+from fieldmark.web.server_options import CSRF_HEADER, ServerLimits
 from fieldmark.web.serving import check_bind, listen
 from unit.web.live_server import TRUTH, error_code, live, read_only_server  # noqa: F401
 from waiting import TIMEOUT

@@ -139,7 +139,7 @@ def test_main_help_lists_every_command_once_by_purpose(command):
         pytest.param(["show", "nigtly"], "nightly", id="tag"),
         pytest.param(["show", "latst"], "latest", id="latest"),
         pytest.param(["judge", "field_acuracy"], "field_accuracy", id="evaluator"),
-        pytest.param(["plugins", "evalators"], "evaluators", id="kind"),
+        pytest.param(["doctor", "--plugins", "evalators"], "evaluators", id="kind"),
         pytest.param(["schema", "evall"], "eval", id="schema"),
     ],
 )  # fmt: skip

@@ -93,10 +93,10 @@ def test_plan_gives_the_same_slices(command, folder):
     written(folder, *rows(1100))
     inputs = ("truth.jsonl", "candidate.jsonl", "--by", "vendor", "--by", "metadata.fold")
     command("score", *inputs, "--out", "whole")
-    assert command("plan", *inputs, "--partitions", "2", "--out", "plan").code == 0
+    assert command("parts", "plan", *inputs, "--partitions", "2", "--out", "plan").code == 0
     for number in range(2):
-        assert command("work", "plan", "--partition", number).code == 0
-    assert command("merge", "plan", "--out", "merged").code == 0
+        assert command("parts", "work", "plan", "--partition", number).code == 0
+    assert command("parts", "merge", "plan", "--out", "merged").code == 0
     for name in ("summary.json", "results.jsonl"):
         assert (folder / "merged" / name).read_bytes() == (folder / "whole" / name).read_bytes()
 
@@ -325,7 +325,7 @@ def test_score_finds_weak_slices(folder, command, saved):
     assert done.code == 0
     assert "metadata.fold = 3: F1 0.67 against 1.00, 48 cases (p <0.001)" in done.out
     if saved:
-        again = command("slices", "run")
+        again = command("improve", "run", "--slices")
         assert again.out.strip() == done.out[done.out.index("Weak slices") :].strip()
     machine = command(
         "score", "truth.jsonl", "candidate.jsonl", "--find-slices", "--no-save", "--format", "json"
@@ -338,7 +338,7 @@ def test_score_finds_weak_slices(folder, command, saved):
 def test_weak_slices_in_other_formats(folder, command, form):
     written(folder, *planted())
     command("score", "truth.jsonl", "candidate.jsonl", "--find-slices", "--out", "run")
-    assert "metadata.fold" in command("slices", "run", "--format", form).out
+    assert "metadata.fold" in command("improve", "run", "--slices", "--format", form).out
     markdown = command(
         "score", "truth.jsonl", "candidate.jsonl", "--no-save", "--find-slices", "--format",
         "markdown",
@@ -350,15 +350,20 @@ def test_search_says_if_there_is_nothing_to_find(folder, command):
     truth, _ = rows(90)
     written(folder, truth, [{"id": row["id"], "candidate": row["expected"]} for row in truth])
     command("score", "truth.jsonl", "candidate.jsonl", "--out", "run")
-    done = command("slices", "run")
+    done = command("improve", "run", "--slices")
     assert done.out.startswith("no slice is significantly weaker than the other cases (")
-    assert "no slice has at least 80 cases" in command("slices", "run", "--min-cases", "80").out
+    assert (
+        "no slice has at least 80 cases"
+        in command("improve", "run", "--slices", "--min-cases", "80").out
+    )
 
 
 def test_run_without_values_is_searched_by_tag(folder, command):
     written(folder, *planted())
     command("score", "truth.jsonl", "candidate.jsonl", "--no-values", "--out", "run")
-    assert "240 cases without values: grouped only by tag" in command("slices", "run").out
+    assert (
+        "240 cases without values: grouped only by tag" in command("improve", "run", "--slices").out
+    )
 
 
 @pytest.fixture

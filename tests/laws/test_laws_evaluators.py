@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 from fieldmark.compare.exact import Exact, ExactText
 from fieldmark.evaluators.base import Status
-from fieldmark.evaluators.configured_fields import FieldAccuracy, FieldConfusion
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
+from fieldmark.evaluators.field_evaluators import (
+    ExtractionMetrics,
+    FieldAccuracy,
+    FieldConfusion,
+    ResponseQuality,
+)
 from fieldmark.evaluators.line_items import LineItems
-from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule

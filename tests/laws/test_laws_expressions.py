@@ -13,7 +13,7 @@ from fieldmark.evaluators.composite import Composite
 from fieldmark.evaluators.constraints import Constraints
 from fieldmark.evaluators.expressions import ExpressionError, Truth, parse_expression
 from fieldmark.evaluators.json_schema import JsonSchema
-from fieldmark.metrics.verdict import verdict_of
+from fieldmark.metrics.counts import verdict_of
 from json_strategies import any_json, documents
 
 EXPRESSIONS = (

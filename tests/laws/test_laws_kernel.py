@@ -22,7 +22,7 @@ from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.data import file_blocks
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
-from fieldmark.data.layout import _hash_ids
+from fieldmark.data.row_layout import _hash_ids
 from fieldmark.errors import DataError
 from fieldmark.metrics.case_score import CaseCounter, count_cells
 from fieldmark.metrics.conventions import CONVENTIONS

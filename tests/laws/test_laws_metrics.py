@@ -8,14 +8,13 @@ from operator import add
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.metrics.averages import ExactSum, macro_mean
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS, CountingOptions, RqsForm, RqsWeights
-from fieldmark.metrics.counts import cost_table, total
+from fieldmark.metrics.counts import ERROR_TABLE, cost_table, total, truth_fields
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
+from fieldmark.metrics.rates import ExactSum, macro_mean
 from fieldmark.metrics.summary import summarize
 from fieldmark.metrics.tally import Tally
-from fieldmark.metrics.taxonomy import ERROR_TABLE, truth_fields
 from fieldmark.model.case import CaseInput
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts

@@ -10,8 +10,8 @@ import pytest
 import fieldmark as fm
 from fieldmark.evaluators.base import Status
 from fieldmark.judges.llm_judge import LlmJudge
-from fieldmark.judges.providers.model2vec import Model2Vec
-from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
+from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
+from fieldmark.judges.similarity_providers import Model2Vec
 from fieldmark.model.case import Case
 
 PAIR = ("The invoice was paid", "The customer paid the bill")

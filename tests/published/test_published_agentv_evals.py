@@ -8,7 +8,7 @@ import time
 import pytest
 
 from fieldmark.analyses.evaluate import evaluate
-from fieldmark.rules.agentv.native import import_agentv
+from fieldmark.rules.agentv import import_agentv
 from published.command_line import DATA, ROOT
 from unit.rules.agentv_files import project
 

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from fieldmark.metrics.detection.coco import coco_ap
-from fieldmark.metrics.detection.pascal import pascal_ap
+from fieldmark.metrics.average_precision import coco_ap, pascal_ap
 from published.command_line import DATA, fieldmark, scored
 
 COCO = DATA / "coco-val2014-100"

@@ -50,7 +50,7 @@ def loaded(tmp_path_factory):
     assert fm.evaluate(file, out=folder / "run").cases["b"].misses
     write_known(folder / "known.json", {"test": [KnownOutcomes(input="missing")]})
     with pytest.raises(AssertionError):
-        fm.assert_extraction({}, {"a": 1})
+        fm.assert_extraction({"a": 1}, {})
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def module(pytester):
     """Write a test module that uses the fixture."""
 
     def write(candidate, expected, **files):
-        body = f"    assert_extraction({candidate!r}, {expected!r})\n"
+        body = f"    assert_extraction({expected!r}, {candidate!r})\n"
         pytester.makepyfile(test_it=f"def test_it(assert_extraction):\n{body}", **files)
 
     return write
@@ -97,7 +97,7 @@ def module(pytester):
 )
 def test_failed_assertion_shows_what_differs(expected, candidate, rules, line):
     with pytest.raises(AssertionError) as failed:
-        fm.assert_extraction(candidate, expected, rules=rules)
+        fm.assert_extraction(expected, candidate, rules=rules)
     assert line in str(failed.value)
 
 
@@ -112,12 +112,12 @@ def test_failed_assertion_shows_what_differs(expected, candidate, rules, line):
     ],
 )
 def test_assertion_that_holds_returns_the_result(expected, candidate, rules):
-    assert fm.assert_extraction(candidate, expected, rules=rules).verdict == "pass"
+    assert fm.assert_extraction(expected, candidate, rules=rules).verdict == "pass"
 
 
 def test_assertion_lists_many_mistakes_only_in_part():
     with pytest.raises(AssertionError) as failed:
-        fm.assert_extraction({}, {f"f{number}": number for number in range(80)})
+        fm.assert_extraction({f"f{number}": number for number in range(80)}, {})
     assert str(failed.value).endswith("  … and 30 more")
     assert len(str(failed.value).splitlines()) == 53
 

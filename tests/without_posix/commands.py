@@ -136,7 +136,6 @@ def import_all() -> int:
                 "__main__",
                 "fieldmark.mcp.serving",
                 "fieldmark.runs.ray_engine",
-                "fieldmark.runs.ray_services",
             )
         )
     ]

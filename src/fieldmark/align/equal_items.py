@@ -24,12 +24,12 @@ _EqualPairs: TypeAlias = tuple[Partners, Sequence[int], Sequence[int], bool]
 class UnpairedItems(NamedTuple):
     """The partners of equal items, and the items that have no equal.
 
-    `places` and `others` are the indexes of the unpaired items `expected` and `candidate`.
+    The indexes belong to the unpaired items `expected` and `candidate`.
     """
 
     partners: Partners
-    places: Sequence[int]
-    others: Sequence[int]
+    expected_indexes: Sequence[int]
+    candidate_indexes: Sequence[int]
     expected: list[JsonValue]
     candidate: list[JsonValue]
 
@@ -42,10 +42,10 @@ def pair_keys(expected: Iterable[Hashable], candidate: Sequence[Hashable]) -> Pa
     """
     first: dict[Hashable, int | None] = {}
     following: Partners = [None] * len(candidate)
-    for place in range(len(candidate) - 1, -1, -1):
-        key = candidate[place]
-        following[place] = first.get(key)
-        first[key] = place
+    for index in range(len(candidate) - 1, -1, -1):
+        key = candidate[index]
+        following[index] = first.get(key)
+        first[key] = index
     partners: Partners = []
     for key in expected:
         other = first.get(key)
@@ -58,14 +58,14 @@ def pair_keys(expected: Iterable[Hashable], candidate: Sequence[Hashable]) -> Pa
 def pair_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> UnpairedItems:
     """Pair deeply equal items: first by equal JSON text, then by equal value (1 and 1.0)."""
     partners, places, others, may_be_equal = _pair_equal_texts(expected, candidate)
-    left, right = [expected[place] for place in places], [candidate[place] for place in others]
-    found = _match_values(left, right) if may_be_equal else []
-    if found:
-        for place, position in zip(places, found, strict=True):
-            partners[place] = None if position is None else others[position]
-        places = [place for place in places if partners[place] is None]
+    left, right = [expected[index] for index in places], [candidate[index] for index in others]
+    equal_partners = _match_values(left, right) if may_be_equal else []
+    if equal_partners:
+        for index, position in zip(places, equal_partners, strict=True):
+            partners[index] = None if position is None else others[position]
+        places = [index for index in places if partners[index] is None]
         others = sorted(set(others).difference(partners))
-        left, right = [expected[place] for place in places], [candidate[place] for place in others]
+        left, right = [expected[index] for index in places], [candidate[index] for index in others]
     return UnpairedItems(partners, places, others, left, right)
 
 
@@ -80,13 +80,13 @@ def _pair_equal_texts(expected: list[JsonValue], candidate: list[JsonValue]) -> 
     else:
         partners = pair_keys(texts, other_texts)
     if doubt is not None:
-        for place, other in enumerate(partners):
-            if other is not None and doubt in texts[place]:
-                partners[place] = other if equal(expected[place], candidate[other]) else None
-    places = [place for place, other in enumerate(partners) if other is None]
+        for index, other in enumerate(partners):
+            if other is not None and doubt in texts[index]:
+                partners[index] = other if equal(expected[index], candidate[other]) else None
+    places = [index for index, other in enumerate(partners) if other is None]
     others = sorted(set(range(len(candidate))).difference(partners))
     may_be_equal = len(places) * len(others) > SMALL_PAIRS or _any_python_equal(
-        [expected[place] for place in places], [candidate[place] for place in others]
+        [expected[index] for index in places], [candidate[index] for index in others]
     )
     return partners, places, others, may_be_equal
 
@@ -102,48 +102,48 @@ def _any_python_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> 
 def _match_values(expected: list[JsonValue], candidate: list[JsonValue]) -> Partners:
     """Return the partners of deeply equal items whose texts differ, such as 1 and 1.0."""
     texts, other_texts = _texts_of(expected), _texts_of(candidate)
-    ours: Iterable[int] = range(len(expected))
-    theirs: Iterable[int] = range(len(candidate))
+    indexes: Iterable[int] = range(len(expected))
+    other_indexes: Iterable[int] = range(len(candidate))
     if not _has_exponent(b" ".join([*texts, *other_texts])):
         even, other_even = _normalized_number_texts(texts), _normalized_number_texts(other_texts)
         shared = set(even).intersection(other_even)
         if not shared:
             return []
-        ours = [place for place in ours if even[place] in shared]
-        theirs = [place for place in theirs if other_even[place] in shared]
-    left, right = canonical_order(expected, ours), canonical_order(candidate, theirs)
+        indexes = [index for index in indexes if even[index] in shared]
+        other_indexes = [index for index in other_indexes if other_even[index] in shared]
+    left, right = canonical_order(expected, indexes), canonical_order(candidate, other_indexes)
     keys = pair_keys(
-        [typed_key(expected[place]) for place in left],
-        [typed_key(candidate[place]) for place in right],
+        [typed_key(expected[index]) for index in left],
+        [typed_key(candidate[index]) for index in right],
     )
     partners: Partners = [None] * len(expected)
-    for place, position in zip(left, keys, strict=True):
-        partners[place] = None if position is None else right[position]
+    for index, position in zip(left, keys, strict=True):
+        partners[index] = None if position is None else right[position]
     return partners
 
 
 def build_alignment(
-    rest: UnpairedItems, chosen: Sequence[tuple[int, int, float]] = ()
+    unpaired: UnpairedItems, chosen: Sequence[tuple[int, int, float]] = ()
 ) -> Alignment:
     """Return an alignment of the equal items and the chosen pairs with their similarity."""
-    partners, left, right = rest.partners, rest.places, rest.others
+    partners, left, right = unpaired.partners, unpaired.expected_indexes, unpaired.candidate_indexes
     similarities: dict[int, float] = {}
     if chosen:
-        for place, other, similarity in chosen:
-            partners[place] = other
-            similarities[place] = similarity
+        for index, other, similarity in chosen:
+            partners[index] = other
+            similarities[index] = similarity
         taken = {other for _, other, _ in chosen}
-        left = [place for place in left if place not in similarities]
-        right = [place for place in right if place not in taken]
+        left = [index for index in left if index not in similarities]
+        right = [index for index in right if index not in taken]
     return Alignment(_rows(partners, similarities), left, right)
 
 
 def _rows(partners: Partners, similarities: dict[int, float]) -> list[ItemPair]:
     """Return the pairs; pairs without a similarity are equal."""
     degrees, equals = [1.0] * len(partners), [True] * len(partners)
-    for place, similarity in similarities.items():
-        degrees[place] = similarity
-        equals[place] = False
+    for index, similarity in similarities.items():
+        degrees[index] = similarity
+        equals[index] = False
     rows = zip(range(len(partners)), partners, degrees, equals, strict=True)
     return cast("list[ItemPair]", list(compress(rows, map(is_not, partners, repeat(None)))))
 
@@ -194,25 +194,24 @@ def _texts_of_lists(expected: list[JsonValue], candidate: list[JsonValue]) -> _L
 
 
 def _texts_of(items: list[JsonValue]) -> list[bytes]:
-    """Return the JSON text of each item."""
-    return [_line(item) for item in items]
-
-
-def _line(item: JsonValue) -> bytes:
-    try:
+    texts: list[bytes] = []
+    for item in items:
+        try:
+            text = orjson.dumps(item, None, orjson.OPT_SORT_KEYS)
+        except TypeError:
+            text = canonical_text(item)
         # Concatenation copies the text, which releases the much larger buffer of orjson.
-        return b" " + orjson.dumps(item, None, orjson.OPT_SORT_KEYS)
-    except TypeError:
-        return b" " + canonical_text(item)
+        texts.append(b" " + text)
+    return texts
 
 
-def canonical_order(items: Sequence[JsonValue], places: Iterable[int]) -> list[int]:
+def canonical_order(items: Sequence[JsonValue], indexes: Iterable[int]) -> list[int]:
     """Sort indexes by the canonical texts of their items.
 
     >>> canonical_order(["b", "c", "a"], [0, 1, 2])
     [2, 0, 1]
     """
-    return sorted(sorted(places), key=lambda place: canonical_text(items[place]))
+    return sorted(sorted(indexes), key=lambda index: canonical_text(items[index]))
 
 
 def _has_exponent(text: bytes) -> bool:

@@ -32,8 +32,8 @@ class Index:
         common = min(len(expected), len(candidate))
         return Alignment(
             [
-                (place, place, 1.0, equal(expected[place], candidate[place]))
-                for place in range(common)
+                (index, index, 1.0, equal(expected[index], candidate[index]))
+                for index in range(common)
             ],
             range(common, len(expected)),
             range(common, len(candidate)),
@@ -60,23 +60,26 @@ class Key:
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Align equal items, then items with the same key."""
-        rest = pair_equal(expected, candidate)
-        ours, theirs = rest.places, rest.others
-        left, right = self._keys(expected, ours), self._keys(candidate, theirs)
-        if len(set(left)) < len(left) or len(set(right)) < len(right):
-            ours, theirs = canonical_order(expected, ours), canonical_order(candidate, theirs)
-            left, right = self._keys(expected, ours), self._keys(candidate, theirs)
+        unpaired = pair_equal(expected, candidate)
+        indexes, other_indexes = unpaired.expected_indexes, unpaired.candidate_indexes
+        keys, other_keys = self._keys(expected, indexes), self._keys(candidate, other_indexes)
+        if len(set(keys)) < len(keys) or len(set(other_keys)) < len(other_keys):
+            indexes, other_indexes = (
+                canonical_order(expected, indexes),
+                canonical_order(candidate, other_indexes),
+            )
+            keys, other_keys = self._keys(expected, indexes), self._keys(candidate, other_indexes)
         return build_alignment(
-            rest,
+            unpaired,
             [
-                (place, theirs[position], 1.0)
-                for place, position in zip(ours, pair_keys(left, right), strict=True)
+                (index, other_indexes[position], 1.0)
+                for index, position in zip(indexes, pair_keys(keys, other_keys), strict=True)
                 if position is not None
             ],
         )
 
-    def _keys(self, items: list[JsonValue], places: Sequence[int]) -> list[Hashable]:
-        return [self._key_of(items[place]) for place in places]
+    def _keys(self, items: list[JsonValue], indexes: Sequence[int]) -> list[Hashable]:
+        return [self._key_of(items[index]) for index in indexes]
 
     def _key_of(self, item: JsonValue) -> Hashable:
         """Return the key of an item, or a unique one if it has none."""

@@ -80,16 +80,13 @@ def read_item_similarity(
     if similarity != SimilarityType.TEXT:
         measure = measure_of(similarity)
         default = default if measure is None else measure.min_similarity
+    name = similarity.get("type") if isinstance(similarity, Mapping) else similarity
     return ItemSimilarity(
         match_fields,
         default if threshold is None else threshold,
         measure,
-        _type_of(similarity) == SimilarityType.EQUALITY,
+        name == SimilarityType.EQUALITY,
     )
-
-
-def _type_of(similarity: SimilarityOption) -> JsonValue:
-    return similarity.get("type") if isinstance(similarity, Mapping) else similarity
 
 
 def measured_edges(
@@ -104,23 +101,23 @@ def measured_edges(
 
     `paired` are the items that are on both sides.
     """
-    ours, theirs, paths = drop_unshared(
+    expected_values, candidate_values, paths = drop_unshared(
         [_values_of(item, match_fields) for item in expected],
         [_values_of(item, match_fields) for item in candidate],
         lambda: (_values_of(item, match_fields) for item in paired),
     )
-    if len(ours) * len(theirs) * len(paths) > MAX_PAIRS:
+    if len(expected_values) * len(candidate_values) * len(paths) > MAX_PAIRS:
         raise TooMuchWork
-    total, present = np.zeros((2, len(ours), len(theirs)))
+    total, present = np.zeros((2, len(expected_values), len(candidate_values)))
     for path in sorted(paths, key=repr):
-        here = np.array([path in values for values in ours])
-        there = np.array([path in values for values in theirs])
-        total[np.ix_(here, there)] += _similarities(
-            [values[path] for values in ours if path in values],
-            [values[path] for values in theirs if path in values],
+        in_expected = np.array([path in values for values in expected_values])
+        in_candidate = np.array([path in values for values in candidate_values])
+        total[np.ix_(in_expected, in_candidate)] += _similarities(
+            [values[path] for values in expected_values if path in values],
+            [values[path] for values in candidate_values if path in values],
             measure,
         )
-        present += here[:, None] | there
+        present += in_expected[:, None] | in_candidate
     weights = np.rint(total / np.maximum(present, 1) * WEIGHT_UNIT)
     places, others = np.nonzero(weights >= min_weight)
     return EdgeArrays(weights[places, others], places, others)
@@ -128,15 +125,15 @@ def measured_edges(
 
 def _values_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> _Values:
     """Return the non-empty values of an item that are compared, by path."""
-    found: Iterable[tuple[Path, JsonValue]]
+    values_by_path: Iterable[tuple[Path, JsonValue]]
     if not isinstance(item, dict):
-        found = [(_ITSELF, item)]
+        values_by_path = [(_ITSELF, item)]
     elif match_fields is None:
-        found = _leaves(item)
+        values_by_path = _leaves(item)
     else:
         at = ((field, resolve(item, field)) for field in match_fields)
-        found = [(field, value) for field, value in at if value is not MISSING]
-    return {path: value for path, value in found if presence(value) is Presence.VALUE}
+        values_by_path = [(field, value) for field, value in at if value is not MISSING]
+    return {path: value for path, value in values_by_path if presence(value) is Presence.VALUE}
 
 
 def _leaves(item: dict[str, JsonValue]) -> Iterable[tuple[Path, JsonValue]]:
@@ -158,20 +155,20 @@ def _similarities(
     left, right = _containers(expected), _containers(candidate)
     if left and right:
         similarities[np.ix_(left, right)] = measure.similarities(
-            [expected[place] for place in left], [candidate[place] for place in right]
+            [expected[index] for index in left], [candidate[index] for index in right]
         )
     plain = sorted(set(range(len(expected))).difference(left))
     others = sorted(set(range(len(candidate))).difference(right))
-    cells = [leaves_of(expected[place], None).get(_ITSELF) for place in plain]
-    other_cells = [leaves_of(candidate[place], None).get(_ITSELF) for place in others]
-    for place, cell in zip(plain, cells, strict=True):
+    cells = [leaves_of(expected[index], None).get(_ITSELF) for index in plain]
+    other_cells = [leaves_of(candidate[index], None).get(_ITSELF) for index in others]
+    for index, cell in zip(plain, cells, strict=True):
         for other, other_cell in zip(others, other_cells, strict=True):
             if cell == other_cell:
-                similarities[place, other] = 1.0
+                similarities[index, other] = 1.0
             elif isinstance(cell, str) and isinstance(other_cell, str):
-                similarities[place, other] = text_similarity(cell, other_cell)
+                similarities[index, other] = text_similarity(cell, other_cell)
     return similarities
 
 
 def _containers(values: list[JsonValue]) -> list[int]:
-    return [place for place, value in enumerate(values) if isinstance(value, list | dict)]
+    return [index for index, value in enumerate(values) if isinstance(value, list | dict)]

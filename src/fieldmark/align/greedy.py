@@ -79,14 +79,14 @@ class Greedy:
 
 
 def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> list[Edge]:
-    ours = Counter(edge[:2] for edge in edges)
-    theirs = Counter(edge[::2] for edge in edges)
+    expected_weights = Counter(edge[:2] for edge in edges)
+    candidate_weights = Counter(edge[::2] for edge in edges)
     order = []
     for edge in edges:
-        weight, place, other = edge
+        weight, index, other = edge
         # Equal leaves are only counted for equally similar pairs with a common item.
-        tied = ours[edge[:2]] > 1 or theirs[edge[::2]] > 1
-        order.append((-weight, -agreement.count(place, other) if tied else 0, place, other))
+        tied = expected_weights[edge[:2]] > 1 or candidate_weights[edge[::2]] > 1
+        order.append((-weight, -agreement.count(index, other) if tied else 0, index, other))
     order.sort()
     return _without_conflicts((-entry[0], *entry[2:]) for entry in order)
 
@@ -117,9 +117,9 @@ def _without_conflicts(edges: Iterable[Edge]) -> list[Edge]:
     others: set[int] = set()
     chosen = []
     for edge in edges:
-        _, place, other = edge
-        if place not in taken and other not in others:
-            taken.add(place)
+        _, index, other = edge
+        if index not in taken and other not in others:
+            taken.add(index)
             others.add(other)
             chosen.append(edge)
     return chosen

@@ -89,12 +89,12 @@ def edges_of_few(
     if has_rules:
         near = [pair for pair in near if _may_reach(expected[pair[0]], candidate[pair[1]], share)]
     graded = _graded_paths(expected)
-    found: list[Edge] = []
-    for place, other, shared in near:
-        weight = _weight(expected[place], candidate[other], graded, shared)
+    edges: list[Edge] = []
+    for index, other, shared in near:
+        weight = _weight(expected[index], candidate[other], graded, shared)
         if weight >= min_weight:
-            found.append((weight, place, other))
-    return found
+            edges.append((weight, index, other))
+    return edges
 
 
 def _near(
@@ -114,12 +114,12 @@ def _near(
     if len(expected) * len(candidate) > min(most, _SMALL):
         return _near_by_leaf(expected, candidate, reaches, share, most)
     near: list[_NearPair] = []
-    for place, cells in enumerate(expected):
-        size, reach, leaves = len(cells), reaches[place], cells.items()
+    for index, cells in enumerate(expected):
+        size, reach, leaves = len(cells), reaches[index], cells.items()
         for other, others in enumerate(candidate):
             shared = len(leaves & others.items())
             if shared + reach >= share * max(size, len(others)):
-                near.append((place, other, shared))
+                near.append((index, other, shared))
     return near
 
 
@@ -141,13 +141,13 @@ def _near_by_leaf(
     if sum(alone) * len(candidate) > most:
         return None
     holders: dict[tuple[Path, Hashable], list[int]] = defaultdict(list)
-    for place, cells in enumerate(candidate):
+    for index, cells in enumerate(candidate):
         for leaf in cells.items():
-            holders[leaf].append(place)
+            holders[leaf].append(index)
     near: list[_NearPair] = []
-    for place, cells in enumerate(expected):
-        size, reach = len(cells), reaches[place]
-        counts = dict.fromkeys(range(len(candidate)), 0) if alone[place] else {}
+    for index, cells in enumerate(expected):
+        size, reach = len(cells), reaches[index]
+        counts = dict.fromkeys(range(len(candidate)), 0) if alone[index] else {}
         for leaf in cells.items():
             for other in holders.get(leaf, ()):
                 counts[other] = counts.get(other, 0) + 1
@@ -156,7 +156,7 @@ def _near_by_leaf(
             return None
         for other, shared in counts.items():
             if shared + reach >= share * max(size, sizes[other]):
-                near.append((place, other, shared))
+                near.append((index, other, shared))
     return near
 
 
@@ -259,22 +259,26 @@ def edges_of_many(
     work = 0
     for left in lefts:
         for path in left.keys() & right.keys():
-            one, other = left[path], right[path]
-            work += _COLUMN_COST + one.characters() * other.characters()
-            work += _LEAF_COST * len(one.places) * len(other.places)
-            work += _rule_cost(one.ruled, other.ruled)
+            expected_side, candidate_side = left[path], right[path]
+            work += _COLUMN_COST + expected_side.characters() * candidate_side.characters()
+            work += _LEAF_COST * len(expected_side.places) * len(candidate_side.places)
+            work += (
+                _CALL_COST
+                * len(_distinct(expected_side.ruled))
+                * len(_distinct(candidate_side.ruled))
+            )
     if work > MAX_CHARACTER_PAIRS:
         raise TooMuchWork
     sizes = _sizes(candidate)
-    found: list[EdgeArrays] = []
+    edges: list[EdgeArrays] = []
     for number, block in enumerate(blocks):
         weights = _weights(_sizes(block)[:, None], sizes, lefts[number], right)
         places, others = np.nonzero(weights >= min_weight)
-        found.append(EdgeArrays(weights[places, others], places + number * rows, others))
-        if sum(len(part.weights) for part in found) > MAX_PAIRS:
+        edges.append(EdgeArrays(weights[places, others], places + number * rows, others))
+        if sum(len(part.weights) for part in edges) > MAX_PAIRS:
             raise TooMuchWork
     return (
-        found[0] if len(found) == 1 else EdgeArrays(*map(np.concatenate, zip(*found, strict=True)))
+        edges[0] if len(edges) == 1 else EdgeArrays(*map(np.concatenate, zip(*edges, strict=True)))
     )
 
 
@@ -291,25 +295,24 @@ def codes_of(
 
 
 def _sizes(items: Sequence[ItemLeaves]) -> Integers:
-
     return np.array([len(cells) for cells in items], dtype=np.intp)
 
 
 def _sides(items: Sequence[ItemLeaves]) -> _Sides:
     sides: _Sides = {}
-    for place, cells in enumerate(items):
+    for index, cells in enumerate(items):
         for path, cell in cells.items():
             side = sides.get(path)
             if side is None:
                 side = sides[path] = _Side()
             if type(cell) is str:
-                side.text_places.append(place)
+                side.text_places.append(index)
                 side.texts.append(cell)
             elif type(cell) is RuledLeaf:
-                side.ruled_places.append(place)
+                side.ruled_places.append(index)
                 side.ruled.append(cell)
             else:
-                side.token_places.append(place)
+                side.token_places.append(index)
                 side.tokens.append(cell)
     return sides
 
@@ -319,29 +322,28 @@ def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) 
     texts, equal_leaves, shared = np.zeros((3, len(own_sizes), len(sizes)))
     everywhere = 0
     for path in sorted(left.keys() & right.keys(), key=repr):
-        one, other = left[path], right[path]
-        places, others = one.places, other.places
+        expected_side, candidate_side = left[path], right[path]
+        places, others = expected_side.places, candidate_side.places
         if (len(places), len(others)) == shared.shape:
             everywhere += 1
         else:
             shared[np.ix_(places, others)] += 1
-        if one.texts and other.texts:
-            similar = _text_similarities(one.texts, other.texts)
-            _add(texts, one.text_places, other.text_places, similar)
-        if one.ruled and other.ruled:
-            similar = rule_similarities(one.ruled, other.ruled)
-            _add(texts, one.ruled_places, other.ruled_places, similar)
-        if one.tokens and other.tokens:
-            codes, other_codes = codes_of(one.tokens, other.tokens)
+        if expected_side.texts and candidate_side.texts:
+            similar = _text_similarities(expected_side.texts, candidate_side.texts)
+            _add(texts, expected_side.text_places, candidate_side.text_places, similar)
+        if expected_side.ruled and candidate_side.ruled:
+            similar = rule_similarities(expected_side.ruled, candidate_side.ruled)
+            _add(texts, expected_side.ruled_places, candidate_side.ruled_places, similar)
+        if expected_side.tokens and candidate_side.tokens:
+            codes, other_codes = codes_of(expected_side.tokens, candidate_side.tokens)
             equal = codes[:, None] == other_codes
-            _add(equal_leaves, one.token_places, other.token_places, equal)
+            _add(equal_leaves, expected_side.token_places, candidate_side.token_places, equal)
     leaves = np.maximum(own_sizes + (sizes - everywhere) - shared, 1)
     weights: Floats = np.rint((texts + equal_leaves) / leaves * WEIGHT_UNIT)
     return weights
 
 
 def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | Flags) -> None:
-
     if (len(places), len(others)) == matrix.shape:
         matrix += values
     else:
@@ -350,24 +352,24 @@ def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | 
 
 def _text_similarities(expected: list[str], candidate: list[str]) -> Floats:
     """Return the `text_similarity` of every pair of strings."""
-    ours, theirs = list(dict.fromkeys(expected)), list(dict.fromkeys(candidate))
-    distances = cdist(ours, theirs, scorer=Levenshtein.distance, dtype=np.int32)
-    longer = np.maximum.outer([len(text) for text in ours], [len(text) for text in theirs])
+    texts, other_texts = list(dict.fromkeys(expected)), list(dict.fromkeys(candidate))
+    distances = cdist(texts, other_texts, scorer=Levenshtein.distance, dtype=np.int32)
+    longer = np.maximum.outer([len(text) for text in texts], [len(text) for text in other_texts])
     similar: Floats = 1.0 - distances / longer
-    dates = [place for place, text in enumerate(ours) if is_iso_date(text)]
-    other_dates = [place for place, text in enumerate(theirs) if is_iso_date(text)]
+    dates = [index for index, text in enumerate(texts) if is_iso_date(text)]
+    other_dates = [index for index, text in enumerate(other_texts) if is_iso_date(text)]
     if dates and other_dates:
         block = np.ix_(dates, other_dates)
         similar[block] = distances[block] == 0
-    if len(ours) < len(expected):
-        similar = similar[_positions(ours, expected)]
-    if len(theirs) < len(candidate):
-        similar = similar[:, _positions(theirs, candidate)]
+    if len(texts) < len(expected):
+        similar = similar[_positions(texts, expected)]
+    if len(other_texts) < len(candidate):
+        similar = similar[:, _positions(other_texts, candidate)]
     return similar
 
 
 def _positions(distinct: list[str], texts: list[str]) -> list[int]:
-    position = {text: place for place, text in enumerate(distinct)}
+    position = {text: index for index, text in enumerate(distinct)}
     return [position[text] for text in texts]
 
 
@@ -382,11 +384,11 @@ class EqualLeafCounter:
         self._left: dict[int, ItemLeaves] = {}
         self._right: dict[int, ItemLeaves] = {}
 
-    def count(self, place: int, other: int) -> int:
+    def count(self, index: int, other: int) -> int:
         """Return the number of equal leaves of one pair."""
-        left, right = self._left.get(place), self._right.get(other)
+        left, right = self._left.get(index), self._right.get(other)
         if left is None:
-            left = self._left[place] = exact_leaves_of(self._expected[place])
+            left = self._left[index] = exact_leaves_of(self._expected[index])
         if right is None:
             right = self._right[other] = exact_leaves_of(self._candidate[other])
         return len(left.items() & right.items())
@@ -400,28 +402,23 @@ class EqualLeafCounter:
             raise TooMuchWork
         counts = np.zeros(len(places), dtype=np.intp)
         for path in shared:
-            ours, theirs = left[path], right[path]
-            codes, other_codes = codes_of(list(ours.values()), list(theirs.values()))
+            tokens, other_tokens = left[path], right[path]
+            codes, other_codes = codes_of(list(tokens.values()), list(other_tokens.values()))
             code = np.full(len(self._expected), -1)
             other_code = np.full(len(self._candidate), -2)
-            code[list(ours)] = codes
-            other_code[list(theirs)] = other_codes
+            code[list(tokens)] = codes
+            other_code[list(other_tokens)] = other_codes
             counts += code[places] == other_code[others]
         return counts
 
 
-def _columns(items: Sequence[JsonValue], places: list[int]) -> dict[Path, dict[int, Hashable]]:
+def _columns(items: Sequence[JsonValue], indexes: list[int]) -> dict[Path, dict[int, Hashable]]:
     """Return the leaves at each path, by the position of the item."""
     columns: dict[Path, dict[int, Hashable]] = defaultdict(dict)
-    for place in places:
-        for path, token in exact_leaves_of(items[place]).items():
-            columns[path][place] = token
+    for index in indexes:
+        for path, token in exact_leaves_of(items[index]).items():
+            columns[path][index] = token
     return columns
-
-
-def _rule_cost(expected: Sequence[RuledLeaf], candidate: Sequence[RuledLeaf]) -> int:
-    """Return the cost of comparing all leaves of two lists at one path, in character pairs."""
-    return _CALL_COST * len(_distinct(expected)) * len(_distinct(candidate))
 
 
 def rule_similarities(expected: Sequence[RuledLeaf], candidate: Sequence[RuledLeaf]) -> Floats:
@@ -429,12 +426,12 @@ def rule_similarities(expected: Sequence[RuledLeaf], candidate: Sequence[RuledLe
 
     The comparator is called once for each pair of distinct values.
     """
-    ours, theirs = _distinct(expected), _distinct(candidate)
+    leaves, other_leaves = _distinct(expected), _distinct(candidate)
     similar: Floats = np.array(
-        [[leaf.similarity(other) for other in theirs.values()] for leaf in ours.values()]
+        [[leaf.similarity(other) for other in other_leaves.values()] for leaf in leaves.values()]
     )
-    position = {token: place for place, token in enumerate(ours)}
-    other_position = {token: place for place, token in enumerate(theirs)}
+    position = {token: index for index, token in enumerate(leaves)}
+    other_position = {token: index for index, token in enumerate(other_leaves)}
     rows = [position[leaf.token] for leaf in expected]
     columns = [other_position[leaf.token] for leaf in candidate]
     return similar[np.ix_(rows, columns)]

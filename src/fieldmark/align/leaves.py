@@ -2,7 +2,7 @@
 
 A leaf is either a trimmed and casefolded string, which is compared by edit distance, or another
 hashable value, which is compared for equality, or a value with its own rule. Empty and ignored
-leaves are skipped, and so are those at paths where only one of the two lists has any. A nested list
+leaves are skipped, as are leaves at paths that only one of the two lists has. A nested list
 is one leaf; an item that is not an object is its own only leaf.
 """
 
@@ -100,12 +100,12 @@ class RuledLeaf:
         """Return the similarity that the rule gives two leaves; 0 if it cannot be computed."""
         if self == other:
             return 1.0
-        found = self.comparator.compare(self.value, other.value)
-        if found.failed:
+        comparison = self.comparator.compare(self.value, other.value)
+        if comparison.failed:
             return 0.0
         if not self.graded:
-            return float(found.matched)
-        similarity = found.score if found.similarity is None else found.similarity
+            return float(comparison.matched)
+        similarity = comparison.score if comparison.similarity is None else comparison.similarity
         return min(1.0, max(0.0, similarity))
 
 
@@ -178,8 +178,8 @@ def _ruled_leaves_of(
     walked = by_field is None or not isinstance(item, dict)
     pending: list[tuple[Path, JsonValue, LeafRules]] = [(_ITSELF, item, rules)]
     if by_field is not None and isinstance(item, dict):
-        found = ((field, resolve(item, field), own) for field, own in by_field.items())
-        pending = [(field, value, own) for field, value, own in found if value is not MISSING]
+        fields = ((field, resolve(item, field), own) for field, own in by_field.items())
+        pending = [(field, value, own) for field, value, own in fields if value is not MISSING]
     while pending:
         path, value, own = pending.pop()
         is_container = isinstance(value, dict | list)
@@ -233,11 +233,11 @@ def apply_rules(
         if comparator is None:
             continue
         item_leaves = getattr(comparator, "item_leaves", None)
-        found = [cells[path] for cells in items if path in cells]
-        leaves = None if item_leaves is None else item_leaves(found)
+        current = [cells[path] for cells in items if path in cells]
+        leaves = None if item_leaves is None else item_leaves(current)
         if leaves is None:
             return False
-        if leaves is not found:
+        if leaves is not current:
             holders = (cells for cells in items if path in cells)
             for cells, leaf in zip(holders, leaves, strict=True):
                 cells[path] = leaf
@@ -249,7 +249,7 @@ def drop_unshared(
     candidate: list[dict[Path, _Leaf]],
     paired: Callable[[], Iterable[Mapping[Path, _Leaf]]],
 ) -> tuple[list[dict[Path, _Leaf]], list[dict[Path, _Leaf]], set[Path]]:
-    """Return the leaves without those at paths where only one of the two lists has any.
+    """Remove the leaves at paths where only one of the two lists has any.
 
     `paired` returns the leaves of the items that are on both sides. The third value are the paths
     of all leaves that are left.
@@ -257,13 +257,13 @@ def drop_unshared(
     >>> drop_unshared([{"a": 1, "id": 7}], [{"a": 2}], list)
     ([{'a': 1}], [{'a': 2}], {'a'})
     """
-    ours: set[Path] = set()
-    theirs: set[Path] = set()
-    ours.update(*expected)
-    theirs.update(*candidate)
-    if ours == theirs:
-        return expected, candidate, ours
-    unshared = ours ^ theirs
+    expected_paths: set[Path] = set()
+    candidate_paths: set[Path] = set()
+    expected_paths.update(*expected)
+    candidate_paths.update(*candidate)
+    if expected_paths == candidate_paths:
+        return expected, candidate, expected_paths
+    unshared = expected_paths ^ candidate_paths
     for leaves in paired():
         unshared.difference_update(leaves)
         if not unshared:
@@ -278,7 +278,7 @@ def drop_unshared(
             ]
             for side in (expected, candidate)
         )
-    return expected, candidate, (ours | theirs) - unshared
+    return expected, candidate, (expected_paths | candidate_paths) - unshared
 
 
 def equality_leaves(items: list[ItemLeaves]) -> list[ItemLeaves]:

@@ -25,17 +25,17 @@ def nearest_counterparts(
     >>> nearest_counterparts({0: "blue", 3: "red"}, {1: "bread", 3: "green"})
     {3: (3, 0.4), 0: (1, 0.2)}
     """
-    found: dict[_Place, tuple[_Place, float]] = {}
+    counterparts: dict[_Place, tuple[_Place, float]] = {}
     for place in expected:
         if place in candidate:
             pairs = _ANY.align([expected[place]], [candidate[place]]).pairs
-            found[place] = place, pairs[0][2] if pairs else 0.0
-    ours = [place for place in expected if place not in found]
-    theirs = [place for place in candidate if place not in found]
-    if ours and theirs and len(ours) * len(theirs) <= _MAX_PAIRS:
+            counterparts[place] = place, pairs[0][2] if pairs else 0.0
+    places = [place for place in expected if place not in counterparts]
+    other_places = [place for place in candidate if place not in counterparts]
+    if places and other_places and len(places) * len(other_places) <= _MAX_PAIRS:
         alignment = _SIMILAR.align(
-            [expected[place] for place in ours], [candidate[place] for place in theirs]
+            [expected[place] for place in places], [candidate[place] for place in other_places]
         )
-        for one, other, similarity, _ in alignment.pairs:
-            found[ours[one]] = theirs[other], similarity
-    return found
+        for index, other_index, similarity, _ in alignment.pairs:
+            counterparts[places[index]] = other_places[other_index], similarity
+    return counterparts

@@ -36,7 +36,7 @@ _TIE_WEIGHT: Final = 1000.0
 
 
 class OnLimit(StrEnum):
-    """What to do with lists that are too long for the optimal method."""
+    """The treatment of lists that are too long for the optimal method."""
 
     ERROR = "error"
     GREEDY = "greedy"
@@ -95,12 +95,11 @@ class Optimal:
 
 def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> Iterator[Edge]:
     for component in _connected_components_of(edges):
-        agreements = [agreement.count(place, other) for _, place, other in component]
+        agreements = [agreement.count(index, other) for _, index, other in component]
         yield from _max_weight_edges(component, agreements)
 
 
 def _select_many(edges: EdgeArrays, agreement: EqualLeafCounter) -> Iterator[Edge]:
-
     labels = _component_labels(edges)
     sizes = np.bincount(labels)
     alone = sizes[labels] == 1
@@ -142,10 +141,10 @@ def _connected_components_of(edges: Sequence[Edge]) -> list[list[Edge]]:
             root[node] = node = root[root[node]]
         return node
 
-    for _, place, other in edges:
-        root.setdefault(place, place)
+    for _, index, other in edges:
+        root.setdefault(index, index)
         root.setdefault(~other, ~other)  # negative, to distinguish the two lists
-        root[top(~other)] = top(place)
+        root[top(~other)] = top(index)
     groups: dict[int, list[Edge]] = {}
     for edge in edges:
         groups.setdefault(top(edge[1]), []).append(edge)
@@ -153,7 +152,6 @@ def _connected_components_of(edges: Sequence[Edge]) -> list[list[Edge]]:
 
 
 def _component_labels(edges: EdgeArrays) -> Integers:
-    """Return the component number of each edge."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -181,17 +179,17 @@ def _max_weight_edges(edges: Sequence[Edge], agreements: Sequence[int]) -> list[
     if len(rows) * len(columns) > _SMALL_MATRIX:
         arrays = EdgeArrays(*map(np.array, zip(*edges, strict=True)))
         return [
-            edges[place] for place in _max_weight_positions(arrays, np.array(agreements)).tolist()
+            edges[index] for index in _max_weight_positions(arrays, np.array(agreements)).tolist()
         ]
     turned = len(rows) > len(columns)  # the solver requires at least as many columns as rows
-    row_of = {place: number for number, place in enumerate(rows)}
-    column_of = {place: number for number, place in enumerate(columns)}
+    row_of = {index: number for number, index in enumerate(rows)}
+    column_of = {index: number for number, index in enumerate(columns)}
     share = _TIE_WEIGHT / (1 + max(agreements) * min(len(rows), len(columns)))
     costs = [[0.0] * max(len(rows), len(columns)) for _ in range(min(len(rows), len(columns)))]
     cells: dict[tuple[int, int], Edge] = {}
     for edge, agreed in zip(edges, agreements, strict=True):
-        weight, place, other = edge
-        cell = row_of[place], column_of[other]
+        weight, index, other = edge
+        cell = row_of[index], column_of[other]
         row, column = cell[::-1] if turned else cell
         costs[row][column] = -weight - share * agreed
         cells[row, column] = edge
@@ -212,8 +210,8 @@ def _max_weight_positions(edges: EdgeArrays, agreements: Integers) -> Integers:
     position = np.full(matrix.shape, -1)
     matrix[row_of, column_of] = edges.weights + share * agreements
     position[row_of, column_of] = np.arange(len(edges.weights))
-    found = position[linear_sum_assignment(matrix, maximize=True)]
-    chosen: Integers = np.sort(found[found >= 0])
+    positions = position[linear_sum_assignment(matrix, maximize=True)]
+    chosen: Integers = np.sort(positions[positions >= 0])
     return chosen
 
 

@@ -75,29 +75,34 @@ def align_by_similarity(
     With `rules`, some fields of the items have their own rules. If there are too many pairs, the
     fallback method is used and the result has a note.
     """
-    rest = pair_equal(expected, candidate)
+    unpaired = pair_equal(expected, candidate)
 
     def paired() -> Iterator[JsonValue]:
-        return (item for item, p in zip(expected, rest.partners, strict=True) if p is not None)
+        return (item for item, p in zip(expected, unpaired.partners, strict=True) if p is not None)
 
-    if not rest.expected or not rest.candidate:
-        return build_alignment(rest)
+    if not unpaired.expected or not unpaired.candidate:
+        return build_alignment(unpaired)
     note = ""
-    if not within(len(rest.expected), len(rest.candidate)):
-        note = _TOO_MANY.format(len(rest.expected), len(rest.candidate))
-        if fallback is None or len(rest.expected) * len(rest.candidate) > FALLBACK_PAIRS:
+    if not within(len(unpaired.expected), len(unpaired.candidate)):
+        note = _TOO_MANY.format(len(unpaired.expected), len(unpaired.candidate))
+        if fallback is None or len(unpaired.expected) * len(unpaired.candidate) > FALLBACK_PAIRS:
             return refused(expected, candidate, note)
         method = fallback
     try:
-        chosen = select_pairs(rest.expected, rest.candidate, paired, similarity, method, rules)
+        chosen = select_pairs(
+            unpaired.expected, unpaired.candidate, paired, similarity, method, rules
+        )
     except TooMuchWork:
         return refused(expected, candidate, _TOO_LARGE)
-    ours, theirs = rest.places, rest.others
-    found = build_alignment(
-        rest,
-        [(ours[place], theirs[other], weight / WEIGHT_UNIT) for weight, place, other in chosen],
+    indexes, other_indexes = unpaired.expected_indexes, unpaired.candidate_indexes
+    alignment = build_alignment(
+        unpaired,
+        [
+            (indexes[index], other_indexes[other], weight / WEIGHT_UNIT)
+            for weight, index, other in chosen
+        ],
     )
-    return found._replace(fallback=True, note=note) if note else found
+    return alignment._replace(fallback=True, note=note) if note else alignment
 
 
 def select_pairs(
@@ -147,11 +152,16 @@ def select_pairs(
         few = edges_of_few(left, right, min_weight, most_in_loops, has_rules=has_rules)
         if few is not None:
             return select_few(few, expected, candidate, method)
-    ours = canonical_order(expected, range(len(expected)))
-    theirs = canonical_order(candidate, range(len(candidate)))
-    expected, candidate = [expected[p] for p in ours], [candidate[p] for p in theirs]
+    order = canonical_order(expected, range(len(expected)))
+    other_order = canonical_order(candidate, range(len(candidate)))
+    expected, candidate = (
+        [expected[index] for index in order],
+        [candidate[index] for index in other_order],
+    )
     if measure is None:
-        many = edges_of_many([left[p] for p in ours], [right[p] for p in theirs], min_weight)
+        many = edges_of_many(
+            [left[index] for index in order], [right[index] for index in other_order], min_weight
+        )
     else:
         many = measured_edges(expected, candidate, paired(), match_fields, measure, min_weight)
     chosen: Iterable[Edge]
@@ -160,7 +170,7 @@ def select_pairs(
     else:
         few = list(zip(*(column.tolist() for column in many), strict=True))
         chosen = select_few(few, expected, candidate, method)
-    return _restore_indexes(chosen, ours, theirs)
+    return _restore_indexes(chosen, order, other_order)
 
 
 def select_few(
@@ -173,31 +183,35 @@ def select_few(
     alone, joint = _split_contested(edges)
     if not joint:
         return alone
-    ours = canonical_order(expected, {edge[1] for edge in joint})
-    theirs = canonical_order(candidate, {edge[2] for edge in joint})
-    rank = {place: position for position, place in enumerate(ours)}
-    other_rank = {place: position for position, place in enumerate(theirs)}
-    agreement = EqualLeafCounter([expected[p] for p in ours], [candidate[p] for p in theirs])
-    ranked = [(weight, rank[place], other_rank[other]) for weight, place, other in joint]
-    return alone + _restore_indexes(method.few(ranked, agreement), ours, theirs)
+    order = canonical_order(expected, {edge[1] for edge in joint})
+    other_order = canonical_order(candidate, {edge[2] for edge in joint})
+    rank = {index: position for position, index in enumerate(order)}
+    other_rank = {index: position for position, index in enumerate(other_order)}
+    agreement = EqualLeafCounter(
+        [expected[index] for index in order], [candidate[index] for index in other_order]
+    )
+    ranked = [(weight, rank[index], other_rank[other]) for weight, index, other in joint]
+    return alone + _restore_indexes(method.few(ranked, agreement), order, other_order)
 
 
 def _split_contested(edges: list[Edge]) -> tuple[list[Edge], list[Edge]]:
-    """Split edges into those that share no item with another edge, and the rest.
+    """Split edges into edges that share no item with another edge, and all other edges.
 
     >>> _split_contested([(1, 0, 0), (1, 1, 1), (1, 2, 0)])
     ([(1, 1, 1)], [(1, 0, 0), (1, 2, 0)])
     """
-    ours, theirs = [edge[1] for edge in edges], [edge[2] for edge in edges]
-    if len(set(ours)) == len(edges) == len(set(theirs)):
+    expected_indexes, candidate_indexes = [edge[1] for edge in edges], [edge[2] for edge in edges]
+    if len(set(expected_indexes)) == len(edges) == len(set(candidate_indexes)):
         return edges, []
-    places, others = Counter(ours), Counter(theirs)
+    expected_uses, candidate_uses = Counter(expected_indexes), Counter(candidate_indexes)
     alone: list[Edge] = []
     joint: list[Edge] = []
     for edge in edges:
-        (alone if places[edge[1]] == 1 == others[edge[2]] else joint).append(edge)
+        (alone if expected_uses[edge[1]] == 1 == candidate_uses[edge[2]] else joint).append(edge)
     return alone, joint
 
 
-def _restore_indexes(chosen: Iterable[Edge], ours: list[int], theirs: list[int]) -> list[Edge]:
-    return [(weight, ours[place], theirs[other]) for weight, place, other in chosen]
+def _restore_indexes(
+    chosen: Iterable[Edge], order: list[int], other_order: list[int]
+) -> list[Edge]:
+    return [(weight, order[index], other_order[other]) for weight, index, other in chosen]

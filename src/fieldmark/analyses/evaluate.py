@@ -25,6 +25,7 @@ from fieldmark.runs.eval_setup import (
     check_ready,
     check_selection,
     eval_inputs,
+    eval_settings,
     eval_sources,
     fingerprints,
     for_target,
@@ -33,7 +34,6 @@ from fieldmark.runs.eval_setup import (
     target_identity,
     with_optional_truth,
 )
-from fieldmark.runs.evaluator_rules import eval_settings
 from fieldmark.runs.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.runs.gates import RunGates, resolve_baseline
 from fieldmark.runs.manifest import make_manifest
@@ -53,7 +53,7 @@ EvalSource: TypeAlias = str | Path | Mapping[str, object] | EvalSpec
 
 _SIDES: Final = ("expected", "candidate")
 _DOCUMENTS: Final = frozenset({*_SIDES, "input", "metadata"})
-"""The keys of a case that contain documents, in which functions are not allowed."""
+"""The keys of a case that contain documents; documents cannot contain functions."""
 _SEGMENT: Final = 256
 _SLOW_SEGMENT: Final = 32
 """Results are written more often if there are judges or a target, because they are slow."""
@@ -70,12 +70,19 @@ def evaluate(
 ) -> EvalResult:
     """Run all evaluators of an eval file over its cases.
 
-    `at_least` and `at_most` add gates to those of the file. `out` is a new directory for the run,
-    or with `resume` the directory of an interrupted run. With `preflight`, every judge, model and
-    target is checked before the first case; `check_ready_eval` does the same beforehand. Large
-    files are processed by `workers` processes or by another `engine`, as for `score`, unless
-    evaluators call programs or models. `observers` are called with the results of each segment,
-    `progress` with the cases processed, the bytes read, and the total bytes if known.
+    Large files are processed by `workers` processes or by another `engine`, as for `score`, unless
+    evaluators call programs or models.
+
+    Args:
+        source: An eval file or its contents.
+        preflight: Check every judge, model and target before the first case. `check_ready_eval`
+            does the same beforehand.
+        observers: Functions that are called with the results of each segment.
+        progress: Called regularly with the cases processed, the bytes read, and the total bytes if
+            known.
+        **options: The options below, which replace options of the file. `at_least` and `at_most`
+            add gates. `out` is a new directory for the run, or with `resume` the directory of an
+            interrupted run.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -86,9 +93,9 @@ def evaluate(
     1.0
     """
     spec = _spec(source, Code.ALLOW if options.get("allow_code") else Code.REFUSE)
-    given: EvalOptions = {**spec.options, **options}
+    eval_options: EvalOptions = {**spec.options, **options}
     return evaluate_with(
-        complete_options(file=spec.location.file, **given),
+        complete_options(file=spec.location.file, **eval_options),
         spec,
         preflight=preflight,
         observers=observers,
@@ -170,8 +177,11 @@ def _prepare(
     providers = ProviderSet(*models, target=spec.target)
     if preflight:
         check_ready(spec, providers.unready())
-    own = own_evaluators(spec)
-    evaluators = [*spec.evaluators, *(each for single in own.values() for each in single)]
+    case_evaluators = own_evaluators(spec)
+    evaluators = [
+        *spec.evaluators,
+        *(evaluator for single in case_evaluators.values() for evaluator in single),
+    ]
     slow = spec.target is not None or has_judges(evaluators) or spec.safety is not None
     size = _SLOW_SEGMENT if slow else _SEGMENT
     saved, manifest = options["out"] is not None or options["resume"], None
@@ -210,7 +220,7 @@ def _prepare(
         resampling=resampling(options),
         manifest=manifest if saved else None,
         evaluators=spec.evaluators,
-        own_evaluators=own,
+        own_evaluators=case_evaluators,
         concurrency=options["concurrency"],
         target=spec.target,
         selection=selection,

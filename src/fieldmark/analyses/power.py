@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.diff import obstacles
 from fieldmark.analyses.recount import RunLike, stored_intervals, stored_run
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.gates import Gate, check_gate, less_is_better
+from fieldmark.metrics.gates import Gate, GateResult, check_gate, less_is_better
 from fieldmark.metrics.headline import MAIN_METRIC
-from fieldmark.metrics.power import POWER, gate_size
-from fieldmark.metrics.significance import ALPHA
-from fieldmark.metrics.summary import RunIntervals, summary_to_json
+from fieldmark.metrics.significance import ALPHA, POWER, gate_size
+from fieldmark.metrics.summary import RunIntervals, Summary, summary_to_json
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import Data, Document, Line, note
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import number
+from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.json_text import is_finite
 from fieldmark.values.records import to_json
 from fieldmark.values.text import plural, shorten
@@ -33,9 +34,19 @@ _CONSTANT: Final = (
 class PowerResult(ShownRecord):
     """The number of cases that a gate on a metric needs to detect a drop.
 
-    `cases_needed` cases and a gate with this `limit` detect the drop with probability `power`, and
-    fail with probability `alpha` if nothing changed. `detectable` is the smallest drop that as many
-    `cases` as the run has can detect.
+    Attributes:
+        run: The name of the run.
+        metric: The name of the metric.
+        value: The value of the metric.
+        deviation: The standard deviation of the metric.
+        cases: The number of cases of the run.
+        drop: The drop to detect.
+        alpha: The probability that an unchanged system fails the gate.
+        power: The probability that the gate detects the drop.
+        cases_needed: The number of cases that the gate needs.
+        limit: The limit of the gate.
+        detectable: The smallest drop that as many cases as the run has can detect.
+        note: A remark on the estimate.
     """
 
     FORMAT: ClassVar[int] = 1
@@ -58,7 +69,7 @@ class PowerResult(ShownRecord):
         return to_json(self)
 
     def document(self, *, top: int | None = None) -> Document:  # noqa: ARG002 - no table
-        """Return the conclusion, the gate to set, and what the run itself can detect."""
+        """Return the conclusion, the gate to set, and the drop that the run itself can detect."""
         way, option = ("an increase", "max") if less_is_better(self.metric) else ("a drop", "min")
         needed = plural(self.cases_needed, "case")
         lines = [
@@ -83,18 +94,25 @@ class PowerResult(ShownRecord):
 @checked
 def power(
     run: RunLike,
-    drop: float,
+    drop: float | None = None,
     *,
+    after: RunLike | None = None,
     metric: str = MAIN_METRIC,
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> PowerResult:
-    """Compute how many cases a gate needs to detect that a metric became worse by `drop`.
+    """Compute how many cases a gate needs to detect a drop of a metric.
 
-    The gate has a fixed limit, and every run has new cases from the same source. Its limit is such
-    that an unchanged system fails with probability `alpha`, and one that is worse by `drop` with
-    probability `power`. The standard deviation of the metric is that of bootstrap resamples of the
-    run.
+    The gate has a fixed limit, and every run has new cases from the same source. The standard
+    deviation of the metric is estimated from bootstrap resamples of the run.
+
+    Args:
+        run: A saved run.
+        drop: The smallest change for the worse that the gate must detect.
+        after: A comparable run, instead of `drop`: the drop is how much worse it is.
+        metric: The name of the metric.
+        alpha: The probability that an unchanged system fails the gate.
+        power: The probability that a system that is worse by `drop` fails the gate.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(100)]
@@ -103,19 +121,17 @@ def power(
     >>> fm.power(run, drop=0.05, metric="micro_f1").cases_needed
     263
     """
-    limits = (("drop", drop, 1.0), ("alpha", alpha, 0.5), ("power", power, 1.0))
-    for name, given, most in limits:
-        if not 0 < given < most:
-            shown = shorten(f"{given:.6g}" if is_finite(given) else "an infinite number", 20)
-            raise ConfigError.of(f"{name} must be between 0 and {most:g}, got {shown}")
+    if (drop is None) == (after is None):
+        raise ConfigError.of("either drop or after is required")
     stored = stored_run(run)
-    summary = stored.summary
-    if summary is None:
-        raise ConfigError.of(f"{stored.path} is not complete (status: {stored.status})")
-    try:
-        gate = check_gate(Gate(name=metric, limit=0), summary_to_json(summary))
-    except OptionError as error:
-        raise ConfigError.of(error.message) from error
+    if drop is None:
+        drop = _observed_drop(stored, stored_run(cast("RunLike", after)), metric)
+    limits = (("drop", drop, 1.0), ("alpha", alpha, 0.5), ("power", power, 1.0))
+    for name, argument, most in limits:
+        if not 0 < argument < most:
+            shown = shorten(f"{argument:.6g}" if is_finite(argument) else "an infinite number", 20)
+            raise ConfigError.of(f"{name} must be between 0 and {most:g}, got {shown}")
+    summary, gate = _metric(stored, metric)
     intervals = summary.intervals or stored_intervals(stored)
     deviation = _deviation(metric, intervals)
     value, cases = gate.value, summary.cases.scored
@@ -152,11 +168,37 @@ def power(
     )
 
 
+def _metric(run: StoredRun, metric: str) -> tuple[Summary, GateResult]:
+    """Return the summary of a run and the value of a metric in it."""
+    summary = run.summary
+    if summary is None:
+        raise ConfigError.of(f"{run.path} is not complete (status: {run.status})")
+    try:
+        return summary, check_gate(Gate(name=metric, limit=0), summary_to_json(summary))
+    except OptionError as error:
+        raise ConfigError.of(error.message) from error
+
+
+def _observed_drop(before: StoredRun, after: StoredRun, metric: str) -> float:
+    """Return how much worse a metric is in the second of two comparable runs."""
+    if different := [text for _, text in obstacles(before, after, rescore=False)]:
+        raise ConfigError.of(f"the runs cannot be compared: {different[0]}", hint="name the drop")
+    first, second = (_metric(run, metric)[1].value for run in (before, after))
+    if first is None or second is None:
+        raise ConfigError.of(f"{metric} is undefined in one of the runs")
+    drop = second - first if less_is_better(metric) else first - second
+    if drop <= 0:
+        values = f"{number(first)} before, {number(second)} after"
+        message = f"{metric} is not worse in {after.path.name} than in {before.path.name}"
+        raise ConfigError.of(f"{message} ({values})", hint="name the drop")
+    return drop
+
+
 def _deviation(metric: str, intervals: RunIntervals) -> float | None:
     """Return the standard deviation of a metric over resamples, if it is known."""
-    found = _RATE.match(metric)
-    if found is not None:
-        rates = intervals.attributes.get(found["path"])
-        deviation: float | None = None if rates is None else getattr(rates.deviation, found["rate"])
+    match = _RATE.match(metric)
+    if match is not None:
+        rates = intervals.attributes.get(match["path"])
+        deviation: float | None = None if rates is None else getattr(rates.deviation, match["rate"])
         return deviation
     return intervals.deviations.get(metric.removeprefix("quality.").replace("micro.", "micro_"))

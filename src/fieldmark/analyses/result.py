@@ -32,8 +32,12 @@ _SHOW_ALL: Final = "run.attributes shows all"
 class RunResult(ShownRecord):
     """The result of a run over many cases.
 
-    `case_source` is where the cases of a run are read from that is not saved at `path`. A run at a
-    `url` has a local copy at `path`.
+    Attributes:
+        summary: All metrics.
+        notes: Remarks on the inputs.
+        path: The directory of a saved run.
+        case_source: The source of the cases of a run that is not saved at `path`.
+        url: The address of a run in an object store; it has a local copy at `path`.
 
     >>> import fieldmark as fm
     >>> run = fm.score([({"total": 10}, {"total": 10}), ({"total": 10}, {"total": 11})])
@@ -55,9 +59,9 @@ class RunResult(ShownRecord):
     def cases(self) -> CaseFrame:
         """The cases: one row per case, and each case by its id.
 
-        They are read from the directory of the run. If it was not saved, they are in memory or in
-        a temporary file. Those of files that are too large for this are read again, and must not
-        have changed.
+        They are read from the directory of the run. If it was not saved, they are in memory or in a
+        temporary file. If the files are too large for this, they are read again, and must not have
+        changed.
         """
         return CaseFrame(self._case_source(), self.summary)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RunLike, stored_run
@@ -31,6 +31,7 @@ from fieldmark.report.render import ShownRecord
 from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.annotations import Range
+from fieldmark.values.escape import visible
 from fieldmark.values.json_text import read_document
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import is_present
@@ -40,6 +41,8 @@ from fieldmark.values.value_confidences import ConfidenceOptions, least_confiden
 from fieldmark.version import RUN_FORMAT
 
 _LONGEST_FILE = 64 << 20
+_NAMED: Final = 3
+"""The most attributes that a message names."""
 
 
 # --- thresholds -----------------------------------------------------------------------------------
@@ -54,11 +57,15 @@ class ThresholdScope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ThresholdSet(ShownRecord):
-    """The lowest confidence at which the values of each attribute are accepted.
+    """The lowest accepted confidence of the values of each attribute.
 
-    `run` is the run that they were chosen with, for this `precision`. An attribute without a
-    threshold has `None`, and `note` says why there is none at all. `options` say how confidences
-    are read.
+    Attributes:
+        precision: The required precision.
+        by: Whether there is one threshold for all attributes or one for each.
+        run: The run that the thresholds were chosen with.
+        options: The options for reading confidences.
+        attributes: The threshold of each attribute; `None` without a threshold.
+        note: The reason if there is no threshold at all.
     """
 
     FORMAT: ClassVar[int] = RUN_FORMAT
@@ -75,7 +82,7 @@ class ThresholdSet(ShownRecord):
     @property
     def is_empty(self) -> bool:
         """Whether there is no threshold, so that all values must be reviewed."""
-        return all(each is None for each in self.attributes.values())
+        return all(threshold is None for threshold in self.attributes.values())
 
     def to_dict(self) -> JsonObject:
         """Return the content of a threshold file."""
@@ -109,6 +116,17 @@ class ThresholdSet(ShownRecord):
             return f"no threshold reaches {target}: {self.note}"
         return f"values with at least these confidences reach {target}"
 
+    @property
+    def reviewed_attributes(self) -> str:
+        """The attributes without a threshold, as a sentence; empty if all have one."""
+        without = [path for path, threshold in self.attributes.items() if threshold is None]
+        if not without:
+            return ""
+        more = ", …" if len(without) > _NAMED else ""
+        listed = ", ".join(map(visible, without[:_NAMED])) + more
+        count = plural(len(without), "attribute")
+        return f"{count} without a threshold, always reviewed: {listed}"
+
     @classmethod
     def from_dict(cls, value: JsonValue) -> ThresholdSet:
         """Parse a threshold file; an invalid one raises `ValueError`."""
@@ -123,11 +141,15 @@ ThresholdsLike: TypeAlias = ThresholdSet | str | Path
 def thresholds(
     run: RunLike, precision: float = 0.99, *, by_attribute: bool = False
 ) -> ThresholdSet:
-    """Choose the lowest confidence at which values have a precision, from a run with confidences.
+    """Choose the lowest confidence whose values have a precision, from a run with confidences.
 
-    It is one threshold for all attributes, or with `by_attribute` one for each. At a confidence of
-    95%, the precision of the accepted values is at least the target; if there are too few cases to
-    tell, an attribute has no threshold.
+    With a probability of 95%, the precision of the accepted values is at least the target. If there
+    are too few cases to tell, an attribute has no threshold.
+
+    Args:
+        run: A run with confidences.
+        precision: The target precision.
+        by_attribute: Choose one threshold for each attribute instead of one for all.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]
@@ -135,20 +157,20 @@ def thresholds(
     >>> fm.thresholds(run, 0.95).attributes
     {'total': 0.9}
     """
-    found = run if isinstance(run, RunResult) else stored_run(run)
-    summary = found.summary if isinstance(found, RunResult) else found.complete_summary
+    result = run if isinstance(run, RunResult) else stored_run(run)
+    summary = result.summary if isinstance(result, RunResult) else result.complete_summary
     if summary.confidence is None:
         hint = "score again with --confidence (in Python: confidence=True)"
         raise ConfigError.of("the run has no confidences", hint=hint)
-    figures = _with_target(found, summary.confidence, precision)
+    figures = _with_target(result, summary.confidence, precision)
     key = precision_key(precision)
     pooled = figures.pooled.targets[key]
     chosen = {
-        path: each.targets[key].threshold if by_attribute else pooled.threshold
-        for path, each in figures.attributes.items()
+        path: figures_of_attribute.targets[key].threshold if by_attribute else pooled.threshold
+        for path, figures_of_attribute in figures.attributes.items()
     }
-    none = all(each is None for each in chosen.values())
-    path = found.path
+    none = all(threshold is None for threshold in chosen.values())
+    path = result.path
     return ThresholdSet(
         precision=float(precision),
         run="" if path is None else path.name,
@@ -162,7 +184,7 @@ def thresholds(
 def _with_target(
     run: RunResult | StoredRun, stored: ConfidenceSummary, precision: float
 ) -> ConfidenceSummary:
-    """Return the figures for a precision, which are computed again if the summary has others."""
+    """Return the metrics for a precision; they are computed again unless they are stored."""
     if precision_key(precision) in stored.pooled.targets:
         return stored
     try:
@@ -224,11 +246,11 @@ class DocumentDecision:
     @computed_field(after="id")
     def decision(self) -> Triage:
         """Accept only if there are values, and all of them are accepted."""
-        accepted = [each.decision is Triage.ACCEPT for each in self.fields]
+        accepted = [field.decision is Triage.ACCEPT for field in self.fields]
         return Triage.ACCEPT if accepted and all(accepted) else Triage.REVIEW
 
     def to_dict(self) -> JsonObject:
-        """Return the decision as JSON: one line of the output of `fieldmark triage`."""
+        """Return the decision as JSON: one line of the output of `fieldmark confidence triage`."""
         return to_json(self)
 
 
@@ -237,6 +259,14 @@ class TriageResult:
     """The decisions on documents, which are made while they are read, and their totals so far.
 
     A result can be iterated once.
+
+    Attributes:
+        documents: The number of documents.
+        accepted_documents: The number of documents without a value to review.
+        values: The number of values.
+        accepted_values: The number of accepted values.
+        without_confidence: The number of values without a confidence.
+        without_threshold: The number of values without a threshold.
     """
 
     _documents: Iterator[DocumentDecision]
@@ -253,10 +283,10 @@ class TriageResult:
             self.documents += 1
             self.accepted_documents += document.decision is Triage.ACCEPT
             self.values += len(document.fields)
-            for each in document.fields:
-                self.accepted_values += each.decision is Triage.ACCEPT
-                self.without_confidence += each.reason is TriageReason.NO_CONFIDENCE
-                self.without_threshold += each.reason is TriageReason.NO_THRESHOLD
+            for value in document.fields:
+                self.accepted_values += value.decision is Triage.ACCEPT
+                self.without_confidence += value.reason is TriageReason.NO_CONFIDENCE
+                self.without_threshold += value.reason is TriageReason.NO_THRESHOLD
             yield document
 
     @property
@@ -291,6 +321,11 @@ def triage(
     A value is accepted if its confidence is at least the threshold of its attribute. Values without
     a confidence or a threshold are always reviewed.
 
+    Args:
+        candidates: Predictions with confidences.
+        thresholds: The result of `thresholds`, or the path of a threshold file.
+        inputs: How rows are read.
+
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]
     >>> chosen = fm.thresholds(fm.score(pairs, confidence=True), 0.95)
@@ -302,8 +337,8 @@ def triage(
     reading = replace(read_inputs(inputs), confidences=chosen.options)
     coverage = Coverage()
     attributes = _Attributes(chosen)
-    given = with_yaml(candidates)
-    cases = (case for batch in open_candidates(given, reading, coverage) for case in batch)
+    rows = with_yaml(candidates)
+    cases = (case for batch in open_candidates(rows, reading, coverage) for case in batch)
     return TriageResult((attributes.decide(case) for case in cases), coverage)
 
 
@@ -322,15 +357,15 @@ def _load(path: str | Path) -> ThresholdSet:
 
 
 class _Attributes:
-    """The attributes with thresholds, by which documents are divided into values."""
+    """The attributes with thresholds, whose values are decided one by one."""
 
     def __init__(self, chosen: ThresholdSet) -> None:
         self._thresholds = chosen.attributes
         # An object with an attribute below it is not a value itself.
         self._parents = {
-            path[:place]
+            path[:index]
             for path in chosen.attributes
-            for place, char in enumerate(path)
+            for index, char in enumerate(path)
             if char in ".["
         }
 
@@ -352,15 +387,17 @@ class _Attributes:
         if isinstance(value, dict) and value and not whole:
             entries = f"{attribute}[]"
             for key, part in value.items():
-                own = join(attribute, key)
-                known = own in self._thresholds or own in self._parents
+                inner = join(attribute, key)
+                known = inner in self._thresholds or inner in self._parents
                 is_entry = not known and (entries in self._parents or entries in self._thresholds)
                 rated = confidences.get(key) if isinstance(confidences, dict) else None
-                yield from self._fields(part, rated, join(path, key), entries if is_entry else own)
+                yield from self._fields(
+                    part, rated, join(path, key), entries if is_entry else inner
+                )
         elif isinstance(value, list) and value and not whole:
-            for place, part in enumerate(value):
-                rated = confidences[place] if isinstance(confidences, list) else None
-                yield from self._fields(part, rated, f"{path}[{place}]", f"{attribute}[]")
+            for index, part in enumerate(value):
+                rated = confidences[index] if isinstance(confidences, list) else None
+                yield from self._fields(part, rated, f"{path}[{index}]", f"{attribute}[]")
         else:
             confidence = least_confidence(confidences)
             if is_present(value) and (confidence is not None or value not in ([], {})):

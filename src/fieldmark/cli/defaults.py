@@ -1,13 +1,13 @@
 """Defaults of options from `fieldmark.toml`, or from `[tool.fieldmark]` in `pyproject.toml`.
 
-The nearest file applies, from the current directory upward. It may come with data from elsewhere,
-so it cannot permit code, overwrite files outside of its directory or open a server.
+The nearest file applies, from the current directory upward. Someone else may have made it, so it
+cannot permit code, overwrite files outside of its directory or open a server.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, cast
 
@@ -22,11 +22,13 @@ _SHARED: Final = "pyproject.toml"
 _MAX_BYTES: Final = 1 << 20
 _MAX_PARENTS: Final = 100
 CONFIGURABLE: Final = (
-    "score", "eval", "diff", "rank", "consensus", "improve", "slices", "power", "plan", "rescore",
-    "preview", "show", "report", "infer", "lint", "label", "calibrate", "thresholds", "triage",
-    "demo",
+    "score", "eval", "demo", "show", "improve", "lint", "diff", "rank", "consensus", "infer",
+    "rescore", "report", "confidence thresholds", "confidence triage", "calibrate label",
+    "calibrate measure", "parts plan",
 )  # fmt: skip
-"""The commands whose options can have defaults: those that read data and compute results."""
+"""The commands whose options can have defaults; they read data and compute results."""
+_TABLES: Final = tuple(dict.fromkeys(name.partition(" ")[0] for name in CONFIGURABLE))
+"""The tables of a file; a group of commands has a table with a table for each command."""
 _FILES: Final = frozenset({"DIR", "FILE"})
 """The metavars of options that name a file."""
 
@@ -105,19 +107,23 @@ class Defaults(Mapping[str, Mapping[str, object]]):
         return self._found[1]
 
     def __getitem__(self, name: str) -> Mapping[str, object]:
-        if name not in CONFIGURABLE or not self._settings:
+        if name not in _TABLES or not self._settings:
             raise KeyError(name)
-        self._check_names(name)
-        return dict(self._of(name))
+        commands = [command for command in CONFIGURABLE if command.partition(" ")[0] == name]
+        self._check_names(commands)
+        defaults = {command: dict(self._of(command)) for command in commands}
+        if name in defaults:
+            return defaults[name]
+        return {command.partition(" ")[2]: values for command, values in defaults.items()}
 
     def __contains__(self, name: object) -> bool:
-        return name in CONFIGURABLE and bool(self._settings)
+        return name in _TABLES and bool(self._settings)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(CONFIGURABLE if self._settings else ())
+        return iter(_TABLES if self._settings else ())
 
     def __len__(self) -> int:
-        return len(CONFIGURABLE) if self._settings else 0
+        return len(_TABLES) if self._settings else 0
 
     def __bool__(self) -> bool:
         return True  # without reading the file
@@ -127,19 +133,31 @@ class Defaults(Mapping[str, Mapping[str, object]]):
         for name in self:
             self[name]
 
-    def _check_names(self, command: str) -> None:
+    def _check_names(self, commands: Sequence[str]) -> None:
         """Raise an error for a table or an option that no command has."""
-        from fieldmark.values.text import did_you_mean
-
-        own = self._options(command)
+        own = {key for command in commands for key in self._options(command)}
         for key, value in self._settings.items():
             if isinstance(value, dict):
-                if key not in CONFIGURABLE:
-                    hint = did_you_mean(key, CONFIGURABLE)
-                    hint = hint or f"tables are named after: {', '.join(CONFIGURABLE)}"
-                    raise _error(self.file, f"unknown table [{key}]", hint)
+                if key not in _TABLES:
+                    raise self._unknown_table(key, _TABLES)
+                self._check_group(key, value)
             elif _spelled(key) not in own and _spelled(key) not in self._known:
                 raise self._unknown(key, self._known)
+
+    def _check_group(self, group: str, table: Mapping[str, object]) -> None:
+        """Raise an error for anything but a table for each command in the table of a group."""
+        names = [name for name in CONFIGURABLE if name.startswith(f"{group} ")]
+        for key, value in table.items() if names else ():
+            if not isinstance(value, dict) or f"{group} {key}" not in names:
+                raise self._unknown_table(
+                    f"{group}.{key}", [name.replace(" ", ".") for name in names]
+                )
+
+    def _unknown_table(self, name: str, known: Sequence[str]) -> ConfigError:
+        from fieldmark.values.text import did_you_mean
+
+        hint = did_you_mean(name, known) or f"tables are named after: {', '.join(known)}"
+        return _error(self.file, f"unknown table [{name}]", hint)
 
     @cached_property
     def _known(self) -> dict[str, click.Option]:
@@ -161,7 +179,10 @@ class Defaults(Mapping[str, Mapping[str, object]]):
     def _of(self, command: str) -> Iterator[tuple[str, object]]:
         """Yield the parameters that have a default, and their values; its own table comes last."""
         options = self._options(command)
-        table = self._settings.get(command, {})
+        group, _, name = command.partition(" ")
+        table = self._settings.get(group, {})
+        if name:
+            table = cast("Mapping[str, object]", table).get(name, {})
         shared = {key: each for key, each in self._settings.items() if not isinstance(each, dict)}
         for settings, is_own in ((shared, False), (cast("dict[str, object]", table), True)):
             for key, value in settings.items():
@@ -173,7 +194,7 @@ class Defaults(Mapping[str, Mapping[str, object]]):
                     raise _error(self.file, message)
                 if name not in options:
                     if is_own:
-                        raise self._unknown(f"{command}.{key}", options, key)
+                        raise self._unknown(f"{command.replace(' ', '.')}.{key}", options, key)
                     continue
                 yield options[name].name or "", self._value(key, options[name], value)
 
@@ -209,7 +230,7 @@ class Defaults(Mapping[str, Mapping[str, object]]):
         from fieldmark.values.text import did_you_mean
 
         names = [name for name, option in known.items() if _is_configurable(option)]
-        hint = did_you_mean(_spelled(key or shown), [*names, *([] if key else CONFIGURABLE)])
+        hint = did_you_mean(_spelled(key or shown), [*names, *([] if key else _TABLES)])
         return _error(self.file, f"unknown option {shown!r}", hint)
 
 

@@ -12,7 +12,7 @@ import click
 
 from fieldmark.analyses.evaluate import check_ready_eval, evaluate_with, with_baseline
 from fieldmark.analyses.result import EvalResult
-from fieldmark.cli.exit_codes import MEANINGS, combine_exit_codes, run_exit_code
+from fieldmark.cli.exit_codes import RUN_CODES, combine_exit_codes, run_exit_code
 from fieldmark.cli.github import GitHubAnnotations
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
@@ -26,8 +26,13 @@ from fieldmark.cli.options import (
     declared,
     run_options,
 )
-from fieldmark.cli.output import OutputFormat, OutputOptions, in_github_workflow, print_run
-from fieldmark.cli.progress import show_progress
+from fieldmark.cli.output import (
+    OutputFormat,
+    OutputOptions,
+    in_github_workflow,
+    print_run,
+    show_progress,
+)
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.model.case import Case, CaseInput
@@ -61,7 +66,7 @@ class _Arguments(RunArguments, total=False):
         "fieldmark eval models.eval.yaml --target gpt-a --target gpt-b",
         "fieldmark eval invoices.eval.yaml --min mean_score=0.9 --junit results.xml",
     ),
-    exit_codes=tuple(MEANINGS),
+    exit_codes=RUN_CODES,
 )
 @click.argument("files", metavar="FILES...", nargs=-1, type=click.Path())
 @declared(EvalOptions)
@@ -71,22 +76,21 @@ class _Arguments(RunArguments, total=False):
     group=CASES,
     multiple=True,
     metavar="NAME",
-    help="Run this one of the targets of the file.",
+    help="Run this target of the file; can be repeated.",
 )
 @option(
     "--junit",
     group=OUTPUT,
-    type=click.Path(path_type=Path),
     metavar="FILE",
     with_resume=True,
     help="Write the results as JUnit XML.",
 )
 @run_options
-def command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
+def eval_command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
     """Run eval FILES: evaluators, judges and gates.
 
     All files are checked before the first case is run. A file with several targets makes one run
-    for each of them. An eval file can run programs, so treat it like a script; `fieldmark validate`
+    for each target. An eval file can run programs, so treat it like a script; `fieldmark validate`
     checks a file without running anything.
     """
     check_resume(given["resumed"])
@@ -138,7 +142,7 @@ def _load_specs(
 ) -> list[tuple[EvalSpec, str]]:
     """Load all files, or raise one error with the problems of all files.
 
-    A file with several targets gives an evaluation for each of them, with the name of the target.
+    A file with several targets gives an evaluation for each target, with its name.
     """
     specs: list[tuple[EvalSpec, str]] = []
     problems: list[Problem] = []

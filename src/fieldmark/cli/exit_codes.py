@@ -38,6 +38,10 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.INTERRUPTED: "interrupted",
 }
 """The exit codes as help lists them."""
+COMMON_CODES: Final = frozenset({ExitCode.OK, ExitCode.BAD_INPUT, ExitCode.STORAGE})
+"""The exit codes of every command."""
+RUN_CODES: Final = frozenset(ExitCode) - {ExitCode.CONTINUE, ExitCode.PLATEAU}
+"""The exit codes of commands that make a run."""
 
 
 def combine_exit_codes(codes: Iterable[ExitCode]) -> ExitCode:

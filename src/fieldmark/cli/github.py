@@ -49,7 +49,7 @@ class GitHubAnnotations:
             elif score is not None and score.status is Status.ERROR:
                 self._add("error", f"case {each.id}", self._text(score.reasoning))
             elif verdict in (Verdict.FAIL, Verdict.PARTIAL):
-                # The misses of fields are paths; those of evaluators may quote values.
+                # The misses of fields are paths; misses of evaluators may quote values.
                 shown = misses if score is None else self._text(misses or "did not pass")
                 self._add("warning", f"case {each.id}: {verdict}", shown or "did not pass")
 

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 import click
 from click import formatting
 from click.core import ParameterSource
 
-from fieldmark.cli.exit_codes import MEANINGS, ExitCode
+from fieldmark.cli.exit_codes import COMMON_CODES, MEANINGS, ExitCode
+from fieldmark.values.declared_options import OptionGroup
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., object])
 CommandDecorator: TypeAlias = Callable[[Callable[..., object]], Callable[..., object]]
 
 _MAX_OPTION_WIDTH: Final = 28
 """The help of a longer option starts on the next line."""
+_PATHS: Final = frozenset({"DIR", "FILE"})
+"""The metavars of paths."""
+_GROUPS: Final = [group.value for group in OptionGroup]
+_OWN_GROUPS: Final = _GROUPS.index(OptionGroup.INPUT)
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 _MIN_WIDTH: Final = 50
 _MAX_WIDTH: Final = 80
@@ -37,7 +43,7 @@ def _help_width() -> int:
 
 
 class GroupedOption(click.Option):
-    """An option that help lists under the heading `group`, after those with a smaller `place`.
+    """An option that help lists under the heading `group`, sorted by `place`.
 
     `describe` returns its help when it is needed. A `with_resume` option can be given when a run is
     resumed; an option that is not `configurable` cannot have a default in `fieldmark.toml`.
@@ -94,7 +100,7 @@ class HelpCommand(click.Command):
         self.exit_codes = exit_codes
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the same names in any context, because click remembers those of the first."""
+        """Return the same names in any context, because click remembers the first names."""
         return ["-h", "--help"]
 
     def get_help(self, ctx: click.Context) -> str:
@@ -125,18 +131,24 @@ class HelpCommand(click.Command):
             for param in self.params
             if ctx.get_parameter_source(param.name or "") is ParameterSource.DEFAULT_MAP
         ]
-        if named and ctx.parent is not None:
+        if named:
             from fieldmark.cli.streams import print_message
 
-            print_message(f"{', '.join(named)} from {getattr(ctx.parent.default_map, 'file', '')}")
+            file = getattr(ctx.find_root().default_map, "file", "")
+            print_message(f"{', '.join(named)} from {file}")
 
     def shown_options(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the options by group, and in each group by their place."""
-        options = [each for each in self.get_params(ctx) if not isinstance(each, click.Argument)]
-        groups = [*dict.fromkeys(getattr(each, "group", "") for each in options)]
+        """Return the options by group, and in each group by their place.
+
+        Groups that only this command has come before `Input`.
+        """
+        options = [param for param in self.get_params(ctx) if not isinstance(param, click.Argument)]
+        groups = [*dict.fromkeys(getattr(option, "group", "") for option in options)]
+        own = [group for group in groups if group not in _GROUPS]
+        order = [*_GROUPS[:_OWN_GROUPS], *own, *_GROUPS[_OWN_GROUPS:]]
 
         def key(option: click.Parameter) -> tuple[int, int]:
-            return groups.index(getattr(option, "group", "")), getattr(option, "place", 0)
+            return order.index(getattr(option, "group", "")), getattr(option, "place", 0)
 
         return sorted(options, key=key)
 
@@ -192,14 +204,35 @@ class HelpGroup(HelpCommand, click.Group):
 
 
 def make_command(
-    *, examples: Sequence[str] = (), exit_codes: Sequence[ExitCode] = ()
+    name: str | None = None,
+    *,
+    examples: Sequence[str] = (),
+    exit_codes: Collection[ExitCode] = (),
+    of: click.Group | None = None,
 ) -> Callable[[Callable[..., object]], click.Command]:
-    """Return a decorator that turns a function into a command."""
-    return click.command(cls=HelpCommand, examples=examples, exit_codes=exit_codes)
+    """Return a decorator that turns a function into a command, or into one of a group.
+
+    `exit_codes` are added to the exit codes of every command.
+    """
+    codes = [code for code in MEANINGS if code in COMMON_CODES or code in exit_codes]
+    decorate = click.command if of is None else of.command
+    return decorate(name, cls=HelpCommand, examples=examples, exit_codes=codes)
+
+
+def make_group(*, examples: Sequence[str] = ()) -> Callable[[Callable[..., object]], click.Group]:
+    """Return a decorator that turns a function into a group of commands."""
+    return click.group(cls=HelpGroup, examples=examples)
 
 
 def option(*names: str, group: str = "", **attributes: Any) -> Callable[[_FunctionT], _FunctionT]:  # noqa: ANN401 - passed to click
-    """Return a decorator that adds an option, listed in help under the heading `group`."""
+    """Return a decorator that adds an option, listed in help under the heading `group`.
+
+    The value of an option with the metavar DIR or FILE is a path, unless it has another type.
+    """
+    if attributes.get("metavar") in _PATHS:
+        attributes.setdefault("type", click.Path(path_type=Path))
+    if not isinstance(attributes.get("default"), bool):
+        attributes.setdefault("show_default", True)
     return click.option(*names, cls=GroupedOption, group=group, **attributes)
 
 
@@ -209,4 +242,10 @@ def reject_options(names: Container[str], reason: str) -> None:
     for param in context.command.params:
         source = context.get_parameter_source(param.name or "")
         if param.name in names and source is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{param.opts[0]} {reason}")
+            raise click.UsageError(f"{shown_name(param)} {reason}")
+
+
+def shown_name(param: click.Parameter) -> str:
+    """Return an option, or an argument as help names it."""
+    is_argument = isinstance(param, click.Argument)
+    return param.human_readable_name.strip("[].") if is_argument else param.opts[0]

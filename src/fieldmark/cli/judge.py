@@ -30,7 +30,7 @@ _REQUEST_BYTES: Final = 64 << 20
         "fieldmark judge line_items --options items.yaml < request.json",
         "fieldmark judge field_confusion --lines < requests.jsonl",
     ),
-    exit_codes=(ExitCode.OK, ExitCode.BAD_INPUT, ExitCode.TOO_MANY_ERRORS),
+    exit_codes=(ExitCode.TOO_MANY_ERRORS,),
 )
 @click.argument("name")
 @option(
@@ -39,7 +39,7 @@ _REQUEST_BYTES: Final = 64 << 20
     help="Options of the evaluator; overridden by the config of a request.",
 )
 @option("--lines", is_flag=True, help="Read one request per line until end of input.")
-def command(name: str, options: str | None, *, lines: bool) -> int:
+def judge_command(name: str, options: str | None, *, lines: bool) -> int:
     """Answer a code judge request from standard input with the evaluator NAME.
 
     A request is a JSON object with expected and candidate (or reference_answer and

@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from fieldmark.cli.exit_codes import MEANINGS, ExitCode
-from fieldmark.cli.help import HelpGroup, option
+from fieldmark.cli.help import HelpGroup, option, shown_name
 from fieldmark.cli.streams import output_error, print_message, write_stdout
 from fieldmark.errors import FieldmarkError, RunLockedError, StorageError
 from fieldmark.runs.gc_tuning import relaxed_gc
@@ -23,62 +23,53 @@ GROUPS: Final = {
     "Score": {
         "score": ("score", "Score predictions against ground truth."),
         "eval": ("eval", "Run eval files: evaluators, judges and gates."),
-        "demo": ("demo", "Score the bundled sample documents."),
+        "demo": ("score", "Score the bundled sample documents."),
     },
     "Understand": {
-        "show": ("show", "List the worst cases of a run, or show one case."),
-        "explain": ("explain", "Explain the outcome of one field of a case."),
-        "improve": ("improve", "Show what to fix first in the extraction."),
-        "slices": ("slices", "Find slices of a run that are weaker than the other cases."),
-        "lint": ("lint", "Find likely faults in ground truth."),
-        "review": ("review", "Show the decisions of people on a run, and what they change."),
+        "show": ("show", "List the worst cases of a run, or show a case or a field."),
+        "improve": ("show", "Show what to fix first, and weak slices of the cases."),
+        "lint": ("checks", "Find likely faults in ground truth."),
+        "review": ("calibrate", "Show the decisions of people on a run, and their effect."),
     },
     "Compare": {
-        "diff": ("diff", "Compare two runs and test the difference for significance."),
-        "rank": ("rank", "Rank several runs and test every pair for significance."),
-        "consensus": ("consensus", "Combine several predictions and show where they disagree."),
-        "power": ("power", "Compute how many cases a gate needs to detect a drop."),
+        "diff": ("compare", "Compare two runs, or compute how many cases a gate needs."),
+        "rank": ("compare", "Rank several runs and test every pair for significance."),
+        "consensus": ("compare", "Combine several predictions and show where they disagree."),
     },
     "Rules": {
-        "infer": ("infer", "Propose a rules file from data."),
-        "rescore": ("rescore", "Apply other rules or another convention to a saved run."),
-        "preview": ("preview", "Show what other rules would change in a saved run."),
+        "infer": ("rules", "Propose a rules file from data."),
+        "rescore": ("rules", "Apply other rules or another convention to a saved run."),
     },
     "Report": {
         "report": ("report", "Write an HTML report of a run, or export it."),
         "runs": ("runs", "List, show, tag and delete runs, or show a trend."),
         "serve": ("serve", "Start the web application and HTTP API."),
-        "mcp": ("mcp", "Serve tools to coding agents (Model Context Protocol)."),
+        "mcp": ("serve", "Serve tools to coding agents (Model Context Protocol)."),
     },
     "Confidence and labels": {
-        "thresholds": ("thresholds", "Choose thresholds on confidences for a precision."),
-        "triage": ("triage", "Decide which values of new predictions need review."),
-        "label": ("label", "Draw pairs of a run for labeling by people."),
-        "calibrate": ("calibrate", "Measure a comparator or a judge against human verdicts."),
+        "confidence": ("confidence", "Choose thresholds on confidences, and apply them."),
+        "calibrate": ("calibrate", "Label pairs, and measure comparators and judges with them."),
     },
     "Large runs": {
-        "plan": ("plan", "Divide a run into partitions for any scheduler."),
-        "work": ("work", "Process one partition of a plan."),
-        "merge": ("merge", "Merge the results of all partitions into a run."),
+        "parts": ("parts", "Divide a run into partitions for any scheduler."),
     },
     "Files and tools": {
-        "init": ("init", "Create a starter project with data, rules, an eval file and a workflow."),
-        "validate": ("validate", "Check eval, rules and strategy files."),
-        "schema": ("schema", "Print the JSON Schemas of eval files, rules and results."),
-        "import": ("import_", "Convert eval files of other tools."),
+        "init": ("files", "Create a starter project with an eval file and a workflow."),
+        "validate": ("checks", "Check eval, rules and strategy files."),
+        "schema": ("files", "Print the JSON Schemas of eval files, rules and results."),
+        "import": ("files", "Convert eval files of other tools."),
         "judge": ("judge", "Run a built-in evaluator as a code judge."),
-        "plugins": ("plugins", "List comparators, evaluators, readers and their plug-ins."),
-        "doctor": ("doctor", "Check the installation and say how to fix it."),
+        "doctor": ("checks", "Check the installation, or list what is registered."),
     },
 }
 """The module and help of every command by purpose, so that the main help imports none of them."""
-_COMMANDS: Final = {name: each for group in GROUPS.values() for name, each in group.items()}
+_COMMANDS: Final = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
 ERROR_CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
     RunLockedError: ExitCode.LOCKED,
     StorageError: ExitCode.STORAGE,
 }
-"""The exit codes of exceptions; that of all others is `BAD_INPUT`."""
+"""The exit codes of exceptions; all other exceptions exit with `BAD_INPUT`."""
 _DEBUG: Final = "FIELDMARK_DEBUG"
 _EXAMPLES: Final = (
     "fieldmark demo",
@@ -91,12 +82,15 @@ _EXAMPLES: Final = (
 
 
 def load_command(name: str) -> click.Command | None:
-    """Import a command."""
+    """Import a command, such as `score`, or `parts plan` of a group."""
+    name, _, subcommand = name.partition(" ")
     if name not in _COMMANDS:
         return None
     module = importlib.import_module(f"fieldmark.cli.{_COMMANDS[name][0]}")
-    command: click.Command = module.command
-    return command
+    command: click.Command = getattr(module, f"{name}_command")
+    if not subcommand:
+        return command
+    return command.commands.get(subcommand) if isinstance(command, click.Group) else None
 
 
 class _LazyGroup(HelpGroup):
@@ -234,9 +228,7 @@ def _usage_error(error: click.ClickException) -> str:
         hint = f"did you mean '--{close}'?" if close else see_help
         return f"unknown option {error.option_name!r}; {hint}"
     if isinstance(error, click.BadParameter) and error.param is not None:
-        name = error.param.opts[0]
-        if isinstance(error.param, click.Argument):
-            name = error.param.human_readable_name.strip("[].")
+        name = shown_name(error.param)
         if isinstance(error, click.MissingParameter):
             return f"{name} is required; {see_help}"
         return f"{name}: {_lower(error.message)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -14,6 +15,7 @@ import orjson
 from click.core import ParameterSource
 
 from fieldmark import registry
+from fieldmark.analyses.runs import find_run
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.input_files import STDIN, is_url
@@ -40,6 +42,7 @@ INPUT: Final = OptionGroup.INPUT
 GATES: Final = OptionGroup.GATES
 RUN: Final = OptionGroup.RUN
 OUTPUT: Final = OptionGroup.OUTPUT
+RARE: Final = OptionGroup.RARE
 """The headings of options in help."""
 _PATHS: Final = frozenset({"DIR", "FILE"})
 """The metavars of paths."""
@@ -248,8 +251,8 @@ def _parse_max_drops(texts: Sequence[str]) -> dict[str, float]:
 
 _READERS_OF_TEXTS: Final[Mapping[str, Callable[[object, object, Sequence[str]], object]]] = {
     "options": lambda _ctx, _param, texts: parse_settings(texts),
-    "at_least": lambda _ctx, _param, texts: parse_limits(texts, GateKind.MIN),
-    "at_most": lambda _ctx, _param, texts: parse_limits(texts, GateKind.MAX),
+    "min": lambda _ctx, _param, texts: parse_limits(texts, GateKind.MIN),
+    "max": lambda _ctx, _param, texts: parse_limits(texts, GateKind.MAX),
     "max_drop": lambda _ctx, _param, texts: _parse_max_drops(texts),
 }
 """What reads the values of options that are given by name, such as `METRIC=LIMIT`."""
@@ -265,7 +268,7 @@ def _flag(option: DeclaredOption) -> str:
 
 
 def _describe(option: DeclaredOption) -> str:
-    """Return the help of an option, in which names of other options are their flags."""
+    """Return the help of an option, with the flags of the options that it names."""
     known = declared_options(RunOptions)
 
     def spelled(name: re.Match[str]) -> str:
@@ -334,7 +337,6 @@ def declared(kind: type, names: Container[str] | None = None) -> CommandDecorato
         for each in declared_options(kind).values()
         if (each.name in _NESTED or each.opt.group) and (names is None or each.name in names)
     ]
-    options.sort(key=lambda each: [*OptionGroup].index(each.opt.group or OptionGroup.INPUT))
     return combine(
         *(
             _NESTED.get(each.name) or declared_option(kind, each.name, place=each.opt.place)
@@ -399,15 +401,13 @@ confidence_options: Final = combine(
     declared_option(ScoreOptions, "confidence", place=1, is_flag=True),
     option(
         "--confidence-key",
-        group=COMPARISON,
-        place=1,
+        group=RARE,
         metavar="KEY",
         help="Key of the confidences in each row; implies --confidence.  [default: confidence]",
     ),
     option(
         "--precision",
-        group=COMPARISON,
-        place=1,
+        group=RARE,
         type=Number(),
         multiple=True,
         metavar="NUMBER",
@@ -427,7 +427,7 @@ offline_option: Final = declared_option(RunOptions, "offline")
 allow_code_option: Final = declared_option(RunOptions, "allow_code")
 results_option: Final = declared_option(RunOptions, "results")
 limit_options: Final = combine(
-    declared_option(RunOptions, "at_least"), declared_option(RunOptions, "at_most")
+    declared_option(RunOptions, "min"), declared_option(RunOptions, "max")
 )
 """The options that set limits on metrics."""
 gate_options: Final = combine(limit_options, declared_option(RunOptions, "max_errors"))
@@ -441,7 +441,10 @@ engine_options: Final = combine(
 def set_option(example: str) -> CommandDecorator:
     """Return the option `--set` for the options of the convention."""
     return declared_option(
-        RunOptions, "options", help=f"Set an option of the convention, such as {example}."
+        RunOptions,
+        "options",
+        group=COMPARISON,
+        help=f"Set an option of the convention, such as {example}.",
     )
 
 
@@ -450,12 +453,14 @@ def max_drop_option(help_text: str) -> CommandDecorator:
     return declared_option(RunOptions, "max_drop", help=help_text)
 
 
-def out_option(
-    help_text: str, metavar: str = "DIR", group: str = OUTPUT, *, urls: bool = False
-) -> CommandDecorator:
-    """Return the option `--out` for the directory, file or URL to write."""
-    kind = _PathOrUrl() if urls else click.Path(path_type=Path)
-    return option("--out", group=group, type=kind, metavar=metavar, help=help_text)
+def out_option(help_text: str, *flags: str, metavar: str = "FILE") -> CommandDecorator:
+    """Return the option `--out` for the file to write."""
+    return option("--out", *flags, group=OUTPUT, metavar=metavar, help=help_text)
+
+
+def run_out_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
+    """Return the option `--out` for the directory of a run, or its URL."""
+    return option("--out", group=group, type=_PathOrUrl(), metavar="DIR", help=help_text)
 
 
 def values_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
@@ -463,33 +468,60 @@ def values_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
     return declared_option(RunOptions, "values", group=group, help=help_text)
 
 
-seed_option: Final = declared_option(RunOptions, "seed")
+def rules_option(help_text: str) -> CommandDecorator:
+    """Return the option `--rules`."""
+    return option("--rules", group=COMPARISON, metavar="FILE", help=help_text)
 
+
+def convention_option(help_text: str) -> CommandDecorator:
+    """Return the option `--convention`."""
+    return declared_option(RunOptions, "convention", help=help_text)
+
+
+seed_option: Final = declared_option(RunOptions, "seed")
 
 force_option: Final[CommandDecorator] = option(
     "--force",
     group=OUTPUT,
     is_flag=True,
     configurable=False,
-    help="Let --out overwrite an existing file.",
+    help="Overwrite existing files.",
 )
 
 root_option: Final[CommandDecorator] = option(
-    "--root",
-    group=INPUT,
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    metavar="DIR",
-    help="Directory with the runs.",
+    "--root", group=RARE, default=Path("runs"), metavar="DIR", help="Directory with the runs."
 )
+
+_RUN_NAMES: Final = (
+    "A run is a directory, an id or the start of an id, a tag, `latest`, or `latest~1` for the run "
+    "before the latest."
+)
+
+
+def saved_runs(*names: str) -> CommandDecorator:
+    """Return the option `--root`, and pass the directories of the named runs to the command."""
+
+    def decorate(command: _Command) -> _Command:
+        @functools.wraps(command)
+        def call(*, root: Path, **given: Any) -> object:  # noqa: ANN401 - passed to click
+            for name in names:
+                if isinstance(given[name], tuple):
+                    given[name] = tuple(find_run(run, root) for run in given[name])
+                elif given[name] is not None:
+                    given[name] = find_run(given[name], root)
+            return command(**given)
+
+        call.__doc__ = f"{inspect.getdoc(command)}\n\n{_RUN_NAMES}"
+        return root_option(call)
+
+    return decorate
 
 
 # --- commands that make a run ---------------------------------------------------------------------
 
 
 class RunArguments(RunOptions, total=False):
-    """The arguments of commands that make a run: its options, and those of the command alone."""
+    """The arguments of commands that make a run: its options, and the command's own options."""
 
     save: bool
     resumed: str | Path | None
@@ -524,12 +556,12 @@ run_options: Final = combine(
 
 
 def bind_run_options(command: str, given: RunArguments) -> RunOptions:
-    """Return the options of a new run, or those of a run to resume."""
+    """Return the options of a new run, or of a run to resume."""
     context = click.get_current_context()
     options = {
         name: given[name]  # type: ignore[literal-required]
         for name, option in declared_options(RunOptions).items()
-        # An eval file can set the others.
+        # An eval file can set all other options.
         if name in given
         and not (
             option.opt.in_file and context.get_parameter_source(name) is ParameterSource.DEFAULT

@@ -1,4 +1,4 @@
-"""Prints results in the chosen format, and writes files."""
+"""Prints results in the chosen format, shows progress, and writes files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import builtins
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
@@ -26,18 +27,20 @@ from fieldmark.report.render import (
     markdown_summary,
 )
 from fieldmark.report.run_document import run_document
+from fieldmark.runs.session import Progress
 from fieldmark.values.annotations import Choices, Range
 from fieldmark.values.declared_options import Opt, OptionGroup
 from fieldmark.values.escape import visible
 from fieldmark.values.json_text import pretty_json
+from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import RenderableType
 
+    from fieldmark.analyses.improve import FindSlicesResult
     from fieldmark.analyses.result import RunResult
-    from fieldmark.analyses.slices import FindSlicesResult
     from fieldmark.metrics.summary import Summary
 
 
@@ -51,6 +54,8 @@ _PHRASES: Final[Mapping[OptionPhrase, str]] = {
 """How messages name options of the command line."""
 _STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
 """Environment variables that change the width or colors of tables in a file or a pipe."""
+_BAR_AFTER_SECONDS: Final = 1.0
+_LINE_EVERY_SECONDS: Final = 10.0
 
 
 def in_github_workflow() -> bool:
@@ -147,6 +152,24 @@ class OutputOptions(NamedTuple):
         return machine or (self.quiet and self.format is OutputFormat.TABLE)
 
 
+class WithWeakSlices(ShownRecord):
+    """The record of an analysis, and the weak slices of the same run below it."""
+
+    def __init__(self, record: ShownRecord, weak: FindSlicesResult) -> None:
+        self._record = record
+        self._weak = weak
+
+    def to_dict(self) -> JsonObject:
+        """Return the record as JSON, with the key `weak_slices`."""
+        return {**self._record.to_dict(), "weak_slices": self._weak.to_dict()}
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the blocks of the record and, if slices were tested, the weak slices."""
+        shown = self._record.document(top=top)
+        slices = self._weak.document(top=top).blocks if self._weak.tested else ()
+        return Document(*shown.blocks, *slices, data=shown.data)
+
+
 def print_document(record: ShownRecord, output: OutputOptions) -> None:
     """Print the record of an analysis in the selected format; with `quiet`, no table."""
     if output.format is OutputFormat.JSON:
@@ -161,12 +184,19 @@ def print_document(record: ShownRecord, output: OutputOptions) -> None:
         _print_view(record.terminal(top=output.top, styled=output.is_styled), output)
 
 
+def print_warnings(warnings: Iterable[str], output: OutputOptions) -> None:
+    """Print the warnings of an analysis to standard error, unless its output contains them."""
+    if output.hides_failures and output.format is not OutputFormat.JSON:
+        for text in warnings:
+            print_message(text, prefix="fieldmark: warning: ")
+
+
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
 def _print_view(view: RenderableType, output: OutputOptions) -> None:
-    """Print what a terminal shows, with its size and colors."""
+    """Print text for a terminal, with its size and colors."""
     if isinstance(view, RichDocument) and _is_plain():
         write_stdout(view.text(WIDTH))
         return
@@ -276,3 +306,67 @@ def print_run(run: RunResult, output: OutputOptions, weak: FindSlicesResult | No
         _print_view(RichDocument(Document(*shown.blocks, *blocks)), output)
     if run.path is not None and not output.quiet:
         print_message(f"saved run to {run.url or run.path}")
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def show_progress(output: OutputOptions) -> Iterator[Progress | None]:
+    """Yield a callback that shows progress on standard error, or None if the command is quiet.
+
+    On a terminal it is a bar, otherwise a line every few seconds.
+    """
+    if output.quiet:
+        yield None
+    elif sys.stderr is not None and sys.stderr.isatty() and output.allows_color:
+        with _bar() as progress:
+            yield progress
+    else:
+        yield _lines()
+
+
+def _lines() -> Progress:
+    last = time.monotonic()
+
+    def print_line(done: int, read: int, total: int | None) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _LINE_EVERY_SECONDS:
+            last = now
+            share = f", {read / total:.0%} read" if total else ""
+            print_message(f"{plural(done, 'case')}{share}")
+
+    return print_line
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    started = time.monotonic()
+    console = Console(stderr=True)
+    bar = Bar(
+        TextColumn("{task.completed:>3.0f}%"),
+        BarColumn(),
+        TextColumn("{task.fields[cases]:,} cases, {task.fields[rate]:,.0f}/s"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+    task = bar.add_task("", total=100, cases=0, rate=0.0)
+
+    def update(done: int, read: int, total: int | None) -> None:
+        elapsed = time.monotonic() - started
+        if elapsed < _BAR_AFTER_SECONDS:
+            return
+        bar.start()
+        share = 100 * read / total if total else None
+        bar.update(task, completed=share or 0, cases=done, rate=done / elapsed)
+
+    try:
+        yield update
+    finally:
+        bar.stop()

@@ -9,9 +9,8 @@ import click
 
 from fieldmark.analyses.report import HTML, KINDS, file_name, write_report
 from fieldmark.analyses.runs import find_run
-from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
-from fieldmark.cli.options import RegisteredChoice, values_option
+from fieldmark.cli.options import RegisteredChoice, root_option, values_option
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.data.input_files import is_url
 from fieldmark.registry import Plugin
@@ -27,7 +26,6 @@ _STDOUT = "-"
         "fieldmark report latest --as junit",
         "fieldmark report latest --as markdown --out -",
     ),
-    exit_codes=(ExitCode.OK, ExitCode.BAD_INPUT, ExitCode.STORAGE),
 )
 @click.argument("run")
 @option(
@@ -35,25 +33,25 @@ _STDOUT = "-"
     "kind",
     type=RegisteredChoice(Plugin.EXPORTERS, HTML),
     default="html",
-    show_default=True,
     metavar="KIND",
     help=f"Kind of report: {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
 )
 @option(
     "--out",
+    type=str,
     metavar="FILE",
     help="File to write, or - for standard output.  [default: in the run directory]",
 )
 @option("--against", metavar="RUN", help="Compare with an earlier run (HTML only).")
 @option(
     "--pages",
-    type=click.Path(path_type=Path),
     metavar="DIR",
     help="Include the page images and PDF pages of the cases from this directory (HTML only): up "
     "to 4 pages of a case and 24 MB, worst cases first.",
 )
 @values_option("Include paths and scores, but no values of documents.", group="")
-def command(
+@root_option
+def report_command(
     run: str,
     *,
     kind: str,
@@ -61,6 +59,7 @@ def command(
     against: str | None,
     pages: Path | None,
     values: bool,
+    root: Path,
 ) -> None:
     """Write an HTML report of RUN, or export it to another format.
 
@@ -69,8 +68,8 @@ def command(
     """
     if out is None and is_url(run):
         raise click.UsageError("--out is required for a run at a URL")
-    directory = find_run(run)
-    other = None if against is None else find_run(against)
+    directory = find_run(run, root)
+    other = None if against is None else find_run(against, root)
     if out == _STDOUT:
         # Print nothing unless the report is complete.
         with tempfile.TemporaryDirectory() as temporary:

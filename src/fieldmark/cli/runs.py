@@ -61,14 +61,7 @@ class _Arguments(TypedDict):
         "fieldmark runs baseline --trend --metric attributes.total.f1",
         "fieldmark runs runs/first-prompt --delete --yes",
     ),
-    exit_codes=(
-        ExitCode.OK,
-        ExitCode.BAD_INPUT,
-        ExitCode.CONTINUE,
-        ExitCode.PLATEAU,
-        ExitCode.STORAGE,
-        ExitCode.LOCKED,
-    ),
+    exit_codes=(ExitCode.CONTINUE, ExitCode.PLATEAU, ExitCode.LOCKED),
 )
 @click.argument("run", required=False)
 @root_option
@@ -97,7 +90,6 @@ class _Arguments(TypedDict):
     "--metric",
     group=_TREND,
     default=MAIN_METRIC,
-    show_default=True,
     metavar="METRIC",
     help="Metric to show, such as micro_f1, rqs or attributes.total.f1.",
 )
@@ -113,7 +105,6 @@ class _Arguments(TypedDict):
     group=_TREND,
     type=Integer(min=1),
     default=3,
-    show_default=True,
     metavar="N",
     help="Report a plateau after N runs without a gain.",
 )
@@ -122,7 +113,6 @@ class _Arguments(TypedDict):
     group=_TREND,
     type=Number(),
     default=0.01,
-    show_default=True,
     metavar="NUMBER",
     help="Smallest total gain that counts.",
 )
@@ -141,7 +131,7 @@ class _Arguments(TypedDict):
 @option("--delete", group=_CHANGES, is_flag=True, help="Delete RUN; requires --yes.")
 @option("--yes", group=_CHANGES, is_flag=True, help="Confirm --delete.")
 @output_options
-def command(run: str | None, **given: Unpack[_Arguments]) -> int:
+def runs_command(run: str | None, **given: Unpack[_Arguments]) -> int:
     """List saved runs, or show RUN.
 
     RUN is a directory, an id or the start of an id, a tag, `latest`, or `latest~1` for the run

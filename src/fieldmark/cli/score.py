@@ -1,18 +1,21 @@
-"""`fieldmark score`: score predictions against ground truth."""
+"""`fieldmark score` and `demo`: score predictions against ground truth."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.resources import as_file, files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Unpack
 
 import click
 
-from fieldmark.analyses.score import score_with
-from fieldmark.cli.exit_codes import MEANINGS, combine_exit_codes, run_exit_code
+from fieldmark.analyses.score import score, score_with
+from fieldmark.cli.exit_codes import RUN_CODES, combine_exit_codes, run_exit_code
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     COMPARISON,
+    OUTPUT,
     RunArguments,
     bind_run_options,
     check_baseline,
@@ -20,10 +23,18 @@ from fieldmark.cli.options import (
     check_save,
     check_single_stdin,
     declared,
+    output_options,
     run_options,
+    top_option,
 )
-from fieldmark.cli.output import in_github_workflow, print_failures, print_run, rethrow_with_options
-from fieldmark.cli.progress import show_progress
+from fieldmark.cli.output import (
+    OutputOptions,
+    in_github_workflow,
+    print_failures,
+    print_run,
+    rethrow_with_options,
+    show_progress,
+)
 from fieldmark.cli.streams import print_message
 from fieldmark.runs.run_options import RunOptions, ScoreOptions, complete_options, read_inputs
 
@@ -47,7 +58,7 @@ class _Arguments(RunArguments, total=False):
         "fieldmark score truth.jsonl predictions.jsonl --pages scans/",
         "fieldmark score --resume runs/20261116T120000000000-3f2a",
     ),
-    exit_codes=tuple(MEANINGS),
+    exit_codes=RUN_CODES,
 )
 @click.argument("truth", metavar="TRUTH", required=False)
 @click.argument("candidates", metavar="[PREDICTIONS...]", nargs=-1)
@@ -57,10 +68,10 @@ class _Arguments(RunArguments, total=False):
     group=COMPARISON,
     place=3,
     is_flag=True,
-    help="Also search for slices whose F1 is significantly lower than that of the other cases.",
+    help="Also search for slices with a significantly lower F1 than the other cases.",
 )
 @run_options
-def command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
+def score_command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
     """Score PREDICTIONS against TRUTH, field by field.
 
     Both are JSONL, JSON, CSV or Parquet files, their URLs (s3://, https://), directories of
@@ -96,7 +107,7 @@ def command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
         keep_cases = given["find_slices"] or annotations is not None
         run = score_with(options, progress=progress, keep_cases=keep_cases)
     if given["find_slices"]:
-        from fieldmark.analyses.slices import find_slices
+        from fieldmark.analyses.improve import find_slices
 
         weak = find_slices(run)
     print_run(run, given["output"], weak)
@@ -108,8 +119,8 @@ def command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
 
 def _rank(options: RunOptions, candidates: tuple[str, ...], given: _Arguments) -> int:
     """Make one run for each of several predictions, and print their ranking."""
-    from fieldmark.analyses.score_many import named_candidates, score_many_with
-    from fieldmark.cli.rank import print_ranking
+    from fieldmark.analyses.rank import named_candidates, score_many_with
+    from fieldmark.cli.compare import print_ranking
     from fieldmark.runs.run_directory import new_run_id
 
     output = given["output"]
@@ -126,3 +137,34 @@ def _rank(options: RunOptions, candidates: tuple[str, ...], given: _Arguments) -
         if run.path is not None and not output.quiet:
             print_message(f"saved run of {name} to {run.url or run.path}")
     return combine_exit_codes([code, *map(run_exit_code, scored.runs.values())])
+
+
+@make_command(examples=("fieldmark demo --report demo.html",))
+@option(
+    "--report",
+    group=OUTPUT,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write the HTML report.",
+)
+@top_option()
+@output_options
+def demo_command(*, report: Path | None, output: OutputOptions) -> int:
+    """Score the bundled sample: 23 real documents and the predictions of a model.
+
+    The sample contains receipts, invoices, statements, forms and reports from DocuBench by
+    DocuPipe (CC BY 4.0).
+    """
+    from fieldmark.analyses.report import write_report  # `score` does not need it
+
+    with as_file(files("fieldmark") / "sample") as sample, TemporaryDirectory() as directory:
+        out = None if report is None else Path(directory) / "demo"
+        run = score(sample / "truth.jsonl", sample / "candidate.jsonl", out=out)
+        if out is not None:
+            write_report(out, report)
+    # Hide the paths of the sample and of the temporary run.
+    run = replace(run, notes=(), path=None)
+    print_run(run, output)
+    if report is not None and not output.quiet:
+        print_message(f"wrote report to {report}")
+    return run_exit_code(run)

@@ -1,12 +1,15 @@
-"""`fieldmark serve`: the web application and the HTTP API on this machine."""
+"""`fieldmark serve` and `mcp`: the web application, the HTTP API and tools for coding agents."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Final
 
 import click
 
+from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import Integer
 from fieldmark.cli.streams import print_message
@@ -31,6 +34,7 @@ _NETWORK: Final = "Network"
     group=_FILES,
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=Path(),
+    show_default=False,
     metavar="DIR",
     help="Directory with runs/ and strategies.json.  [default: current directory]",
 )
@@ -67,7 +71,6 @@ _NETWORK: Final = "Network"
     "--host",
     group=_NETWORK,
     default="127.0.0.1",
-    show_default=True,
     metavar="ADDRESS",
     help="Address to listen on.",
 )
@@ -76,7 +79,6 @@ _NETWORK: Final = "Network"
     group=_NETWORK,
     type=Integer(0, 65535),
     default=_PORT,
-    show_default=True,
     metavar="PORT",
     help="Port to listen on; 0 selects a free port.",
 )
@@ -99,7 +101,7 @@ _NETWORK: Final = "Network"
     default=True,
     help="Open the application in a browser.",
 )
-def command(
+def serve_command(
     *,
     workspace: Path,
     root: tuple[str, ...],
@@ -118,9 +120,8 @@ def command(
     temporary and are deleted when the server stops.
     """
     try:
-        from fieldmark.web.options import ServerOptions
-        from fieldmark.web.request_models import Models
         from fieldmark.web.routes.strategies import load_default_rules
+        from fieldmark.web.server_options import Models, ServerOptions
         from fieldmark.web.serving import listen, serve
     except ImportError as error:
         raise MissingExtra("fieldmark serve", "server") from error
@@ -142,7 +143,7 @@ def command(
 
 
 def _parse_roots(given: tuple[str, ...], option: str = "--root") -> dict[str, Path]:
-    """Parse `[NAME=]DIR` strings; the name defaults to that of the directory."""
+    """Parse `[NAME=]DIR` strings; the default name is the name of the directory."""
     roots: dict[str, Path] = {}
     for text in given:
         name, _, rest = text.rpartition("=")
@@ -155,3 +156,46 @@ def _parse_roots(given: tuple[str, ...], option: str = "--root") -> dict[str, Pa
             raise ConfigError.of(f"{option}: duplicate name {name!r}", hint=hint)
         roots[name] = path
     return roots
+
+
+@make_command(
+    examples=(
+        "fieldmark mcp",
+        "fieldmark mcp --root invoices/ --root runs/",
+        "fieldmark mcp --root invoices/ --write",
+    ),
+    exit_codes=(ExitCode.INTERRUPTED,),
+)
+@option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="DIR",
+    help="Let the tools read files in this directory; can be repeated. Relative paths are relative "
+    "to the first.  [default: current directory]",
+)
+@option(
+    "--write",
+    is_flag=True,
+    help="Let the tool score save runs, in runs/ below the first root.",
+)
+def mcp_command(*, roots: tuple[Path, ...], write: bool) -> None:
+    """Serve tools to coding agents over standard input and output (MCP).
+
+    The tools are score, show, diff, improve and infer. They read only files below the
+    roots, run no code and no models that rules name, and write nothing without --write. The agent
+    starts this command: docs/mcp.md shows its configuration.
+    """
+    try:
+        from fieldmark.mcp.serving import serve
+    except ImportError as error:
+        raise MissingExtra("fieldmark mcp", "mcp") from error
+    if sys.stdin is not None and sys.stdin.isatty():
+        print_message("waiting for requests of an MCP client; press Ctrl+C to stop")
+    try:
+        serve([root.resolve() for root in roots] or [Path.cwd()], write=write)
+    except KeyboardInterrupt:
+        print_message("fieldmark: interrupted")
+        # A thread waits for the next line of standard input, and the exit would wait for it.
+        os._exit(ExitCode.INTERRUPTED)

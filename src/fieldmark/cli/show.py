@@ -1,21 +1,30 @@
-"""`fieldmark show`: list the worst cases of a run, or show one case."""
+"""`fieldmark show` and `improve`: the cases of a run, and what to fix first."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import click
 
-from fieldmark.analyses.runs import find_run
-from fieldmark.analyses.show import CaseDetails, CaseFilter, show_case, show_cases
+from fieldmark.analyses.improve import find_slices, improve
+from fieldmark.analyses.show import CaseDetails, CaseFilter, explain, show_case, show_cases
 from fieldmark.cli.help import make_command, option, reject_options
-from fieldmark.cli.options import SuggestingChoice, output_options, top_option, values_option
-from fieldmark.cli.output import OutputOptions, print_document
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.cli.options import (
+    Integer,
+    SuggestingChoice,
+    output_options,
+    saved_runs,
+    top_option,
+    values_option,
+)
+from fieldmark.cli.output import OutputOptions, WithWeakSlices, print_document
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.model.case import Verdict
 
 _LIST: Final = "List"
 _CASE: Final = "Case"
+_SLICES: Final = "Slices"
 _VERDICTS: Final = (*(verdict.value for verdict in Verdict), "error")
 
 
@@ -25,10 +34,12 @@ _VERDICTS: Final = (*(verdict.value for verdict in Verdict), "error")
         "fieldmark show latest --verdict fail --mistake omission",
         "fieldmark show latest invoice-17",
         "fieldmark show latest invoice-17 --only-mistakes",
+        "fieldmark show latest invoice-17 'items[2].price'",
     ),
 )
 @click.argument("run")
 @click.argument("case", required=False)
+@click.argument("path", required=False)
 @option(
     "--verdict",
     group=_LIST,
@@ -46,11 +57,13 @@ _VERDICTS: Final = (*(verdict.value for verdict in Verdict), "error")
 @option("--tag", group=_LIST, metavar="TAG", help="List cases with this tag.")
 @option("--only-mistakes", group=_CASE, is_flag=True, help="Show only fields with mistakes.")
 @values_option("Show paths and scores, but no values.", _CASE)
+@saved_runs("run")
 @top_option("Cases to list; 0 lists all.")
 @output_options
-def command(
-    run: str,
+def show_command(
+    run: Path,
     case: str | None,
+    path: str | None,
     *,
     verdict: str | None,
     mistake: str | None,
@@ -59,18 +72,67 @@ def command(
     values: bool,
     output: OutputOptions,
 ) -> None:
-    """List the worst cases of RUN, or show one CASE.
+    """List the worst cases of RUN, show one CASE, or explain the field PATH of a case.
 
     A case is shown with both documents side by side, the outcome of every field, the characters
-    that differ, the alignment of list items, and the results of all evaluators. RUN is a
-    directory, an id or the start of an id, a tag, or `latest`.
+    that differ, the alignment of list items, and the results of all evaluators.
+
+    A field is shown with its attribute and its aligned items, the comparator with its options and
+    where its rule comes from, the similarity and the threshold, the outcome, and its cost under the
+    convention. Nothing is compared again, and missing parts of the run are named.
     """
-    directory = find_run(run)
-    wanted = CaseFilter(verdict=verdict, mistake=mistake, tag=tag)
     if case is None:
         reject_options({"only_mistakes", "values"}, "requires CASE")
-        print_document(show_cases(directory, wanted=wanted, top=output.top), output)
+        wanted = CaseFilter(verdict=verdict, mistake=mistake, tag=tag)
+        print_document(show_cases(run, wanted=wanted, top=output.top), output)
+        return
+    reject_options({"verdict", "mistake", "tag", "top"}, "cannot be used with CASE")
+    if path is None:
+        shown = show_case(run, case, values=values)
+        print_document(CaseDetails(case=shown, values=values, only_mistakes=only_mistakes), output)
     else:
-        reject_options({"verdict", "mistake", "tag", "top"}, "cannot be used with CASE")
-        found = show_case(directory, case, values=values)
-        print_document(CaseDetails(case=found, values=values, only_mistakes=only_mistakes), output)
+        reject_options({"only_mistakes", "values"}, "cannot be used with PATH")
+        print_document(explain(run, case, path), output)
+
+
+@make_command(
+    examples=(
+        "fieldmark improve latest",
+        "fieldmark improve runs/before --top 5",
+        "fieldmark improve latest --slices --min-cases 50",
+        "fieldmark improve latest --format json > next-step.json",
+    ),
+)
+@click.argument("run")
+@saved_runs("run")
+@option(
+    "--slices",
+    group=_SLICES,
+    is_flag=True,
+    configurable=False,
+    help="Show only weak slices.",
+)
+@option(
+    "--min-cases",
+    group=_SLICES,
+    type=Integer(min=1),
+    default=20,
+    metavar="N",
+    help="Minimum number of cases of a slice.",
+)
+@top_option("Attributes and slices to show; 0 shows all.")
+@output_options
+def improve_command(run: Path, *, slices: bool, min_cases: int, output: OutputOptions) -> None:
+    """Show what to fix first in the extraction, from the mistakes of RUN.
+
+    Attributes are ranked by how much the mean score would increase if they were correct. Similar
+    mistakes are grouped, with examples and a recommendation for the prompt, the schema or
+    post-processing.
+
+    Weak slices are groups of cases with a significantly lower F1 than the other cases.
+    Cases are grouped by tag, metadata and values of the expected document, and by pairs of them.
+    P-values are Holm-adjusted for the number of tested slices. `fieldmark rescore RUN --by KEY`
+    shows all metrics of the slices by a key.
+    """
+    weak = find_slices(run, min_cases=min_cases)
+    print_document(weak if slices else WithWeakSlices(improve(run), weak), output)

@@ -1,7 +1,7 @@
 """Writes to the two standard streams.
 
 `fieldmark score … | head` closes the pipe early. The rest of the output is then discarded, and the
-exit code is that of the run: 1 would look like a failed gate. A full disk is an error.
+exit code is the same as without a pipe: 1 would look like a failed gate. A full disk is an error.
 """
 
 from __future__ import annotations

@@ -51,10 +51,13 @@ class Contains:
         """
         if not isinstance(expected, str) or not isinstance(candidate, str):
             return MATCHED if equal(expected, candidate) else WRONG_TYPE
-        want, got = normalized(expected), normalized(candidate)
+        expected_text, candidate_text = normalized(expected), normalized(candidate)
         if self.ignore:
-            want, got = ignoring(want, self.ignore), ignoring(got, self.ignore)
-        held = (self.direction is not Container.EXPECTED and want in got) or (
-            self.direction is not Container.CANDIDATE and got in want
+            expected_text, candidate_text = (
+                ignoring(expected_text, self.ignore),
+                ignoring(candidate_text, self.ignore),
+            )
+        held = (self.direction is not Container.EXPECTED and expected_text in candidate_text) or (
+            self.direction is not Container.CANDIDATE and candidate_text in expected_text
         )
         return MATCHED if held else _NOT_CONTAINED

@@ -76,13 +76,15 @@ class Distance:
         >>> Distance(threshold=5).compare([10, 20], [13, 24]).matched
         True
         """
-        ours, theirs = self.read(expected, candidate)
-        if isinstance(theirs, str):
-            return Comparison.wrong_type(Reason.INVALID_POINT, note=theirs)
-        if isinstance(ours, str):
-            invalid = Comparison.differs(Reason.INVALID_POINT, note=f"expected value: {ours}")
+        expected_point, candidate_point = self.read(expected, candidate)
+        if isinstance(candidate_point, str):
+            return Comparison.wrong_type(Reason.INVALID_POINT, note=candidate_point)
+        if isinstance(expected_point, str):
+            invalid = Comparison.differs(
+                Reason.INVALID_POINT, note=f"expected value: {expected_point}"
+            )
             return mismatch(expected, candidate, invalid)
-        apart = distance(ours, theirs, self.metric)
+        apart = distance(expected_point, candidate_point, self.metric)
         if isinstance(apart, str):
             return Comparison.wrong_type(Reason.DIMENSION_MISMATCH, note=apart)
         similarity = distance_similarity(apart)
@@ -92,7 +94,9 @@ class Distance:
 
     def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
         """Return the similarity of every pair of values; 0 if one of them is not a point."""
-        ours = [self.read(value, None)[0] for value in expected]
-        theirs = [self.read(None, value)[1] for value in candidate]
-        similarities: Floats = 1.0 / (1.0 + distances(ours, theirs, self.metric))
+        expected_points = [self.read(value, None)[0] for value in expected]
+        candidate_points = [self.read(None, value)[1] for value in candidate]
+        similarities: Floats = 1.0 / (
+            1.0 + distances(expected_points, candidate_points, self.metric)
+        )
         return similarities

@@ -42,23 +42,23 @@ class Email:
         >>> Email().compare("jo@acme.org", "Jo Doe <JO@Acme.org>").matched
         True
         """
-        got = _read(candidate)
-        if got is None:
+        candidate_address = _read_address(candidate)
+        if candidate_address is None:
             return _NOT_AN_ADDRESS
-        want = _read(expected)
-        if want is None:
+        expected_address = _read_address(expected)
+        if expected_address is None:
             return mismatch(expected, candidate, _NO_EXPECTED_ADDRESS)
-        return MATCHED if want == got else DIFFERENT
+        return MATCHED if expected_address == candidate_address else DIFFERENT
 
 
-def _read(value: JsonValue) -> tuple[str, str] | None:
+def _read_address(value: JsonValue) -> tuple[str, str] | None:
     """Return the local part and the domain of an address."""
     if not isinstance(value, str) or len(value) > _MAX_LENGTH:
         return None
     text = unified(value)
-    named = _NAMED.match(text)
-    found = _ADDRESS.match(text if named is None else named[1].strip())
-    host = None if found is None else unified_host(found[2])
-    if found is None or host is None or not is_domain(host):
+    with_name = _NAMED.match(text)
+    address = _ADDRESS.match(text if with_name is None else with_name[1].strip())
+    host = None if address is None else unified_host(address[2])
+    if address is None or host is None or not is_domain(host):
         return None
-    return found[1], host
+    return address[1], host

@@ -62,8 +62,8 @@ class ExactText:
         if kind_of(expected) is kind_of(candidate):
             same = self._text(expected) == self._text(candidate)
             return MATCHED if same else mismatch(expected, candidate)
-        want, got = _parsed(expected, candidate), _parsed(candidate, expected)
-        same = self._text(want) == self._text(got)
+        expected_value, candidate_value = _parsed(expected, candidate), _parsed(candidate, expected)
+        same = self._text(expected_value) == self._text(candidate_value)
         return _MATCHED_AS_TEXT if same else mismatch(expected, candidate)
 
     def _text(self, value: JsonValue) -> str:

@@ -26,7 +26,7 @@ MAX_TEXT_LENGTH: Final = 10_000
 _MAX_NAMED: Final = 3
 _MAX_SHOWN: Final = 20
 _ODD_BLANKS: Final = ("  ", *"\t\n\v\f\r\x1c\x1d\x1e\x1f")
-"""What ASCII text can contain between words instead of one space."""
+"""Blanks in ASCII text that are not a single space between words."""
 _IDENTICAL: Final = Comparison(matched=True, score=1.0, similarity=1.0)
 _TOO_LONG: Final = Comparison.error(
     Reason.TOO_LONG, note=f"string is too long for fuzzy matching (limit {MAX_TEXT_LENGTH:,})"
@@ -57,17 +57,22 @@ def with_equal_numbers(
     >>> with_equal_numbers(Comparison.graded(0.9, 0.8), ["12"], ["21"]).note
     'numbers differ: 12 vs. 21'
     """
-    want, got = Counter(expected), Counter(candidate)
-    if want == got:
+    expected_counts, candidate_counts = Counter(expected), Counter(candidate)
+    if expected_counts == candidate_counts:
         return graded
-    missing, extra = sorted((want - got).elements()), sorted((got - want).elements())
+    missing, extra = (
+        sorted((expected_counts - candidate_counts).elements()),
+        sorted((candidate_counts - expected_counts).elements()),
+    )
     note = f"numbers differ: {_first_few(missing)} vs. {_first_few(extra)}"
     return graded._replace(matched=False, score=0.0, reason=Reason.GUARD_FAILED, note=note)
 
 
 def _first_few(numbers: Sequence[str]) -> str:
     dots = ", …" if len(numbers) > _MAX_NAMED else ""
-    return ", ".join(shorten(each, _MAX_SHOWN) for each in numbers[:_MAX_NAMED]) + dots or "none"
+    return (
+        ", ".join(shorten(number, _MAX_SHOWN) for number in numbers[:_MAX_NAMED]) + dots or "none"
+    )
 
 
 def levenshtein_similarity(expected: str, candidate: str) -> float:
@@ -133,15 +138,20 @@ class Fuzzy:
             return MATCHED
         if not self.case_sensitive:
             expected, candidate = unified(expected), unified(candidate)
-        want, got = expected, candidate
+        expected_text, candidate_text = expected, candidate
         if self.ignore:
-            want, got = ignoring(want, self.ignore), ignoring(got, self.ignore)
-        if want == got:
+            expected_text, candidate_text = (
+                ignoring(expected_text, self.ignore),
+                ignoring(candidate_text, self.ignore),
+            )
+        if expected_text == candidate_text:
             graded = _IDENTICAL
-        elif len(want) > MAX_TEXT_LENGTH or len(got) > MAX_TEXT_LENGTH:
+        elif len(expected_text) > MAX_TEXT_LENGTH or len(candidate_text) > MAX_TEXT_LENGTH:
             return _TOO_LONG
         else:
-            graded = Comparison.graded(self._similarity(want, got), self.threshold)
+            graded = Comparison.graded(
+                self._similarity(expected_text, candidate_text), self.threshold
+            )
         if self.numbers is NumbersInText.EXACT and graded.matched:
             return with_equal_numbers(graded, numbers_in(expected), numbers_in(candidate))
         return graded

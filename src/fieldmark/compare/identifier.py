@@ -45,11 +45,11 @@ class Identifier:
         """
         if equal(expected, candidate):
             return MATCHED
-        want, got = letters_and_digits(expected), letters_and_digits(candidate)
-        if want is None or got is None:
+        expected_id, candidate_id = letters_and_digits(expected), letters_and_digits(candidate)
+        if expected_id is None or candidate_id is None:
             return WRONG_TYPE
         coerced = isinstance(expected, str) != isinstance(candidate, str)
-        if want == got:
+        if expected_id == candidate_id:
             return _COERCED if coerced else MATCHED
         return WRONG_TYPE if coerced else DIFFERENT
 
@@ -144,20 +144,20 @@ class VatId:
         >>> VatId(check=True).compare("DE123456789", "DE12345678").note
         'the value is not a VAT identification number'
         """
-        got = self._read(candidate)
-        if got is None:
+        candidate_id = self._read_vat_number(candidate)
+        if candidate_id is None:
             return _NOT_A_NUMBER
-        want = self._read(expected)
-        if want is None:
+        expected_id = self._read_vat_number(expected)
+        if expected_id is None:
             return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
-        (country, number), (other_country, other_number) = want, got
+        (country, number), (other_country, other_number) = expected_id, candidate_id
         if number != other_number or (country and other_country and country != other_country):
             return mismatch(expected, candidate, DIFFERENT)
         result = MATCHED if country == other_country else _NO_PREFIX
         coerced = isinstance(expected, str) != isinstance(candidate, str)
         return result._replace(coerced=True) if coerced else result
 
-    def _read(self, value: JsonValue) -> tuple[str, str] | None:
+    def _read_vat_number(self, value: JsonValue) -> tuple[str, str] | None:
         """Return the prefix, empty if there is none, and the number."""
         if type(value) is int and 0 <= value < _MAX_INTEGER:
             text = str(value)

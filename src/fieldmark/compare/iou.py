@@ -68,10 +68,10 @@ class Iou:
 
     def read(self, expected: JsonValue, candidate: JsonValue) -> tuple[Shape | str, Shape | str]:
         """Return both values as shapes, or the reasons why they are invalid."""
-        ours, theirs = self._formats
+        expected_format, candidate_format = self._formats
         return (
-            read_shape(expected, ours, self.expected_scale),
-            read_shape(candidate, theirs, self.candidate_scale),
+            read_shape(expected, expected_format, self.expected_scale),
+            read_shape(candidate, candidate_format, self.candidate_scale),
         )
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
@@ -80,23 +80,25 @@ class Iou:
         >>> Iou(format="xywh").compare([0, 0, 10, 10], [0, 0, 10, 8]).score
         0.8
         """
-        ours, theirs = self.read(expected, candidate)
-        if isinstance(theirs, str):
-            return Comparison.wrong_type(Reason.INVALID_SHAPE, note=theirs)
-        if isinstance(ours, str):
-            invalid = Comparison.differs(Reason.INVALID_SHAPE, note=f"expected value: {ours}")
+        expected_shape, candidate_shape = self.read(expected, candidate)
+        if isinstance(candidate_shape, str):
+            return Comparison.wrong_type(Reason.INVALID_SHAPE, note=candidate_shape)
+        if isinstance(expected_shape, str):
+            invalid = Comparison.differs(
+                Reason.INVALID_SHAPE, note=f"expected value: {expected_shape}"
+            )
             return mismatch(expected, candidate, invalid)
         try:
-            found = overlap(ours, theirs, self.polygon)
+            shape_overlap = overlap(expected_shape, candidate_shape, self.polygon)
         except MissingExtra as missing:
             # Values can be polygons even if the options do not name that format.
             return Comparison.error(Reason.PROVIDER_FAILED, note=str(missing))
-        if isinstance(found, str):
-            return Comparison.wrong_type(Reason.INVALID_SHAPE, note=found)
-        return Comparison.graded(found.iou, self.threshold)
+        if isinstance(shape_overlap, str):
+            return Comparison.wrong_type(Reason.INVALID_SHAPE, note=shape_overlap)
+        return Comparison.graded(shape_overlap.iou, self.threshold)
 
     def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
         """Return the IoU of every pair of values; 0 if one of them is not a shape."""
-        ours = [self.read(value, None)[0] for value in expected]
-        theirs = [self.read(None, value)[1] for value in candidate]
-        return overlaps(ours, theirs, self.polygon)
+        expected_shapes = [self.read(value, None)[0] for value in expected]
+        candidate_shapes = [self.read(None, value)[1] for value in candidate]
+        return overlaps(expected_shapes, candidate_shapes, self.polygon)

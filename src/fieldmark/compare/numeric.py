@@ -81,14 +81,16 @@ class NumericTolerance:
         >>> NumericTolerance(tolerance=0.1).compare(1.0, 1.1).matched
         True
         """
-        want = as_number(expected, self.number_format)
-        got = as_number(candidate, self.number_format)
-        if got is None:
+        expected_number = as_number(expected, self.number_format)
+        candidate_number = as_number(candidate, self.number_format)
+        if candidate_number is None:
             return _INVALID if isinstance(candidate, float) else WRONG_TYPE
-        if want is None:
+        if expected_number is None:
             return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
         coerced = isinstance(expected, str) or isinstance(candidate, str)
-        if want == got or self._limits.admits(want, got):
+        if expected_number == candidate_number or self._limits.admits(
+            expected_number, candidate_number
+        ):
             result = _COERCED if coerced else MATCHED
         else:
             result = mismatch(expected, candidate, _OUTSIDE)
@@ -117,7 +119,7 @@ def flag_ambiguous(result: Comparison, expected: JsonValue, candidate: JsonValue
     """Flag a comparison of different texts if another number format reads another number."""
     if expected == candidate:
         return result
-    amounts = (read_amount(each) for each in (expected, candidate) if isinstance(each, str))
+    amounts = (read_amount(value) for value in (expected, candidate) if isinstance(value, str))
     ambiguous = any(amount is not None and amount.ambiguous for amount in amounts)
     return result._replace(ambiguous=True) if ambiguous else result
 
@@ -163,19 +165,30 @@ class Money:
         >>> Money().compare("$10", "€10").note
         'currencies differ'
         """
-        want, got = self._read(expected), self._read(candidate)
-        if got is None:
+        expected_amount, candidate_amount = self._read_money(expected), self._read_money(candidate)
+        if candidate_amount is None:
             return _INVALID if isinstance(candidate, float) else WRONG_TYPE
-        if want is None:
+        if expected_amount is None:
             return mismatch(expected, candidate, _NO_EXPECTED_AMOUNT)
         coerced = isinstance(expected, str) != isinstance(candidate, str)
         result = MATCHED
-        if not (want[0] == got[0] or self._limits.admits(want[0], got[0])):
+        if not (
+            expected_amount[0] == candidate_amount[0]
+            or self._limits.admits(expected_amount[0], candidate_amount[0])
+        ):
             result = mismatch(expected, candidate, _OUTSIDE)
-        elif want[1] and got[1] and want[1].isdisjoint(got[1]):
+        elif (
+            expected_amount[1]
+            and candidate_amount[1]
+            and expected_amount[1].isdisjoint(candidate_amount[1])
+        ):
             result = Comparison.differs(note="currencies differ")
-        elif want[1] != got[1]:
-            unclear = "a symbol has several meanings" if want[1] and got[1] else "one is missing"
+        elif expected_amount[1] != candidate_amount[1]:
+            unclear = (
+                "a symbol has several meanings"
+                if expected_amount[1] and candidate_amount[1]
+                else "one is missing"
+            )
             result = result._replace(ambiguous=True, note=f"currency: {unclear}")
         if coerced:
             result = result._replace(coerced=True)
@@ -183,7 +196,7 @@ class Money:
             return flag_ambiguous(result, expected, candidate)
         return result
 
-    def _read(self, value: JsonValue) -> tuple[Number, frozenset[str]] | None:
+    def _read_money(self, value: JsonValue) -> tuple[Number, frozenset[str]] | None:
         """Return the number of an amount and the codes that its currency can be."""
         if isinstance(value, str):
             amount = read_amount(value, self.number_format)
@@ -234,10 +247,10 @@ class Boolean:
         """
         if equal(expected, candidate):
             return MATCHED
-        got = _as_boolean(candidate)
-        if got is None:
+        truth_value = _as_boolean(candidate)
+        if truth_value is None:
             return _NOT_BOOLEAN
-        return _COERCED if _as_boolean(expected) is got else mismatch(expected, candidate)
+        return _COERCED if _as_boolean(expected) is truth_value else mismatch(expected, candidate)
 
 
 def _as_boolean(value: JsonValue) -> bool | None:

@@ -64,23 +64,27 @@ class Phone:
         """
         from phonenumbers import MatchType, is_number_match
 
-        got = self._read(candidate)
-        if got is None:
+        candidate_number = self._read_number(candidate)
+        if candidate_number is None:
             return _NOT_A_NUMBER
-        want = self._read(expected)
-        if want is None:
+        expected_number = self._read_number(expected)
+        if expected_number is None:
             return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
-        found = is_number_match(want, got)
-        if found == MatchType.EXACT_MATCH:
+        match = is_number_match(expected_number, candidate_number)
+        if match == MatchType.EXACT_MATCH:
             result = MATCHED
-        elif found == MatchType.NSN_MATCH:
-            result = MATCHED if want.country_code == got.country_code else _AMBIGUOUS
+        elif match == MatchType.NSN_MATCH:
+            result = (
+                MATCHED
+                if expected_number.country_code == candidate_number.country_code
+                else _AMBIGUOUS
+            )
         else:
             result = mismatch(expected, candidate, DIFFERENT)
         coerced = isinstance(expected, str) != isinstance(candidate, str)
         return result._replace(coerced=True) if coerced else result
 
-    def _read(self, value: JsonValue) -> PhoneNumber | None:
+    def _read_number(self, value: JsonValue) -> PhoneNumber | None:
         if type(value) is int:
             value = integer_text(value)
         if not isinstance(value, str) or len(value) > _MAX_LENGTH:

@@ -25,20 +25,20 @@ def find_providers(rules: Rules) -> tuple[Provider, ...]:
     >>> [provider.name for provider in find_providers(Rules(default=Semantic()))]
     ['lexical']
     """
-    found = find_providers_and_judges(rules)
-    return tuple(cast("Provider", each) for each in found if _is_provider(each))
+    parts = find_providers_and_judges(rules)
+    return tuple(cast("Provider", part) for part in parts if _is_provider(part))
 
 
 def find_providers_and_judges(configured: object) -> tuple[object, ...]:
     """Return each provider, and each judge that records its usage, once."""
-    found = {id(part): part for part in _parts(configured) if _is_provider_or_judge(part)}
-    return tuple(found.values())
+    by_id = {id(part): part for part in _parts(configured) if _is_provider_or_judge(part)}
+    return tuple(by_id.values())
 
 
 def find_functions(configured: object) -> tuple[PythonFunction, ...]:
     """Return each Python function of a user once."""
-    found = {id(part): part for part in _parts(configured) if hasattr(part, "importable")}
-    return cast("tuple[PythonFunction, ...]", tuple(found.values()))
+    by_id = {id(part): part for part in _parts(configured) if hasattr(part, "importable")}
+    return cast("tuple[PythonFunction, ...]", tuple(by_id.values()))
 
 
 def with_provider_options(configured: _Configured, options: Mapping[str, object]) -> _Configured:
@@ -160,7 +160,9 @@ def _transformed(
             return part
         if id(part) not in done:
             inside = {name: change(getattr(part, name)) for name in names}
-            new = {name: each for name, each in inside.items() if each is not getattr(part, name)}
+            new = {
+                name: value for name, value in inside.items() if value is not getattr(part, name)
+            }
             done[id(part)] = rebuilt(part, new)
         return done[id(part)]
 

@@ -78,8 +78,8 @@ class Regex:
             note = f"the expected value is an invalid pattern: {compiled}"
             return Comparison.error(Reason.NO_PATTERN_MATCH, note=note)
         subject = replace_surrogates(candidate)
-        found = compiled.search(subject) if self.search else compiled.fullmatch(subject)
-        return MATCHED if found else _NO_MATCH
+        match = compiled.search(subject) if self.search else compiled.fullmatch(subject)
+        return MATCHED if match else _NO_MATCH
 
 
 @lru_cache(maxsize=512)

@@ -137,8 +137,8 @@ class SimilaritySource(Protocol):
 
 def ask_provider(provider: SimilaritySource, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
     """Return one similarity per pair; each is an error if their number is wrong."""
-    found = provider.similarities(pairs)
-    return found if len(found) == len(pairs) else [_WRONG_COUNT] * len(pairs)
+    similarities = provider.similarities(pairs)
+    return similarities if len(similarities) == len(pairs) else [_WRONG_COUNT] * len(pairs)
 
 
 def is_guarded(provider: Provider) -> bool:
@@ -223,7 +223,7 @@ class Semantic:
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
         """Grade many pairs with one call to the provider."""
         similarities = ask_provider(self.source, pairs)
-        return [self._grade(*each) for each in zip(pairs, similarities, strict=True)]
+        return [self._grade(*graded) for graded in zip(pairs, similarities, strict=True)]
 
     def _grade(self, pair: TextPair, similarity: Similarity) -> Comparison:
         note = ""

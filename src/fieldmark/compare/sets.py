@@ -37,11 +37,13 @@ class SetMatch:
         """
         if not isinstance(expected, list) or not isinstance(candidate, list):
             return MATCHED if equal(expected, candidate) else WRONG_TYPE
-        want = {self._key(item) for item in expected}
-        got = {self._key(item) for item in candidate}
-        if want == got:
+        expected_keys = {self._key(item) for item in expected}
+        candidate_keys = {self._key(item) for item in candidate}
+        if expected_keys == candidate_keys:
             return MATCHED
-        return DIFFERENT._replace(similarity=len(want & got) / len(want | got))
+        return DIFFERENT._replace(
+            similarity=len(expected_keys & candidate_keys) / len(expected_keys | candidate_keys)
+        )
 
     def _key(self, item: JsonValue) -> Hashable:
         if self.normalize and isinstance(item, str):

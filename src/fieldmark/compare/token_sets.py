@@ -83,26 +83,26 @@ def _address_words(text: str) -> _Words:
     )
 
 
-def _similarity(want: _Words, got: _Words) -> float:
+def _similarity(expected_words: _Words, candidate_words: _Words) -> float:
     """Return the share of letters in words that both sets have.
 
     Different spellings of one word count by their similarity; each word is used once.
     """
-    total = sum(map(len, want)) + sum(map(len, got))
-    shared = 2.0 * sum(map(len, want & got))
+    total = sum(map(len, expected_words)) + sum(map(len, candidate_words))
+    shared = 2.0 * sum(map(len, expected_words & candidate_words))
     pairs = sorted(
-        (-levenshtein_similarity(one, other), min(one, other), max(one, other), one, other)
-        for one in want - got
-        for other in got - want
-        if not (_has_digit(one) or _has_digit(other))
+        (-levenshtein_similarity(word, other), min(word, other), max(word, other), word, other)
+        for word in expected_words - candidate_words
+        for other in candidate_words - expected_words
+        if not (_has_digit(word) or _has_digit(other))
     )
     used: set[tuple[bool, str]] = set()
-    for less, _, _, one, other in pairs:
+    for less, _, _, word, other in pairs:
         if -less < _MIN_WORD_SIMILARITY:
             break
-        if not used & {(True, one), (False, other)}:
-            used |= {(True, one), (False, other)}
-            shared -= less * (len(one) + len(other))
+        if not used & {(True, word), (False, other)}:
+            used |= {(True, word), (False, other)}
+            shared -= less * (len(word) + len(other))
     return min(1.0, shared / total) if total else 0.0
 
 
@@ -119,13 +119,15 @@ def _compare_words(
         return MATCHED
     if len(expected) > _MAX_LENGTH or len(candidate) > _MAX_LENGTH:
         return _TOO_LONG
-    want, got = words(expected), words(candidate)
-    if want == got and want:
+    expected_words, candidate_words = words(expected), words(candidate)
+    if expected_words == candidate_words and expected_words:
         return _IDENTICAL
-    graded = Comparison.graded(_similarity(want, got), threshold)
+    graded = Comparison.graded(_similarity(expected_words, candidate_words), threshold)
     if not graded.matched:
         return graded
-    numbers = [[word for word in each if _has_digit(word)] for each in (want, got)]
+    numbers = [
+        [word for word in side if _has_digit(word)] for side in (expected_words, candidate_words)
+    ]
     return with_equal_numbers(graded, *numbers)
 
 

@@ -117,62 +117,64 @@ class Url:
         >>> Url().compare("https://Example.org", "HTTPS://example.org:443/").matched
         True
         """
-        got = self._read(candidate)
-        if got is None:
+        candidate_address = self._read_address(candidate)
+        if candidate_address is None:
             return _NOT_AN_ADDRESS
-        want = self._read(expected)
-        if want is None:
+        expected_address = self._read_address(expected)
+        if expected_address is None:
             return mismatch(expected, candidate, _NO_EXPECTED_ADDRESS)
-        if want == got:
+        if expected_address == candidate_address:
             return MATCHED
-        if (want.scheme and got.scheme) or want[1:] != got[1:]:
+        if (expected_address.scheme and candidate_address.scheme) or expected_address[
+            1:
+        ] != candidate_address[1:]:
             return DIFFERENT
         return MATCHED if UrlPart.SCHEME in self.ignore else _COERCED
 
-    def _read(self, value: JsonValue) -> _Address | None:
+    def _read_address(self, value: JsonValue) -> _Address | None:
         if not isinstance(value, str) or len(value) > _MAX_LENGTH:
             return None
-        found = _PARTS.match(value.strip())
-        if found is None or (found["scheme"] and not found["slashes"]):
+        parts = _PARTS.match(value.strip())
+        if parts is None or (parts["scheme"] and not parts["slashes"]):
             return None
-        host = unified_host(found["host"])
-        scheme = (found["scheme"] or "").lower()
+        host = unified_host(parts["host"])
+        scheme = (parts["scheme"] or "").lower()
         if host is None or not (scheme or is_domain(host)):
             return None
-        path = _without_dots(_decoded(found["path"] or "/"))
-        port = found["port"] or ""
+        path = _without_dots(_decoded(parts["path"] or "/"))
+        port = parts["port"] or ""
         if UrlPart.TRAILING_SLASH in self.ignore:
             path = path.rstrip("/")
         return _Address(
             scheme="" if UrlPart.SCHEME in self.ignore else scheme,
-            user=found["user"] or "",
+            user=parts["user"] or "",
             host=host.removeprefix("www.") if UrlPart.WWW in self.ignore else host,
             port="" if port in _PORTS.get(scheme, ()) else port,
             path=path,
-            query="" if UrlPart.QUERY in self.ignore else _decoded(found["query"] or ""),
-            fragment="" if UrlPart.FRAGMENT in self.ignore else _decoded(found["fragment"] or ""),
+            query="" if UrlPart.QUERY in self.ignore else _decoded(parts["query"] or ""),
+            fragment="" if UrlPart.FRAGMENT in self.ignore else _decoded(parts["fragment"] or ""),
         )
 
 
 def _decoded(text: str) -> str:
     """Decode percent-encoded letters and digits, and write all other codes in capitals."""
 
-    def decode(found: re.Match[str]) -> str:
-        char = chr(int(found[1], 16))
-        return char if char in _UNRESERVED else found[0].upper()
+    def decode(code: re.Match[str]) -> str:
+        char = chr(int(code[1], 16))
+        return char if char in _UNRESERVED else code[0].upper()
 
     return _ENCODED.sub(decode, text)
 
 
 def _without_dots(path: str) -> str:
     """Resolve the segments . and .. of an absolute path."""
-    kept: list[str] = []
+    resolved: list[str] = []
     segments = path.split("/")[1:]
     for segment in segments:
         if segment == "..":
-            kept = kept[:-1]
+            resolved = resolved[:-1]
         elif segment != ".":
-            kept.append(segment)
+            resolved.append(segment)
     if segments[-1] in {".", ".."}:
-        kept.append("")
-    return "/" + "/".join(kept)
+        resolved.append("")
+    return "/" + "/".join(resolved)

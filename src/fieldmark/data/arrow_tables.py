@@ -46,11 +46,11 @@ Converter: TypeAlias = Callable[[object], object]
 
 def column_converters(schema: pa.Schema) -> dict[str, Converter]:
     """Return the converters of all columns; raise an error for a type without JSON equivalent."""
-    columns = [each for each in schema if not _PANDAS_INDEX.match(each.name)]
-    duplicate = first_repeated([each.name for each in columns])
+    columns = [column for column in schema if not _PANDAS_INDEX.match(column.name)]
+    duplicate = first_repeated([column.name for column in columns])
     if duplicate is not None:
         raise DataError(f"duplicate column {duplicate!r}")
-    return {each.name: _converter(each.type, each.name) for each in columns}
+    return {column.name: _converter(column.type, column.name) for column in columns}
 
 
 def convert_members(
@@ -69,7 +69,7 @@ def _converter(kind: pa.DataType, name: str) -> Converter:
         duplicate = first_repeated([member.name for member in kind])
         if duplicate is not None:
             raise DataError(f"column {name!r} has a duplicate field {duplicate!r}")
-        members = {each.name: _converter(each.type, f"{name}.{each.name}") for each in kind}
+        members = {member.name: _converter(member.type, f"{name}.{member.name}") for member in kind}
         return lambda value: convert_members(cast("dict[str, object]", value), members)
     if types.is_map(kind):
         return _map_converter(kind, name)
@@ -106,12 +106,12 @@ def _map_converter(kind: pa.DataType, name: str) -> Converter:
     converter = _converter(kind.item_type, name)
 
     def convert(value: object) -> object:
-        made: dict[str, object] = {}
+        converted: dict[str, object] = {}
         for key, member in cast("list[tuple[str, object]]", value):
-            if key in made:
+            if key in converted:
                 raise DataError(f"duplicate key {key!r}")
-            made[key] = _convert(converter, member)
-        return made
+            converted[key] = _convert(converter, member)
+        return converted
 
     return convert
 
@@ -153,22 +153,22 @@ class _Features(Protocol):
     arrow_schema: pa.Schema
 
 
-def open_table(given: object, dialect: JsonDialect, side: str) -> TableSource:
+def open_table(table: object, dialect: JsonDialect, side: str) -> TableSource:
     """Open the rows of a table in memory; `is_table` is true for it."""
-    if ("pandas", "DataFrame") in class_names(type(given)):
-        return _PandasSource(side, dialect, frame=cast("pd.DataFrame", given))
-    return _ArrowSource(side, dialect, table=given)
+    if ("pandas", "DataFrame") in class_names(type(table)):
+        return _PandasSource(side, dialect, frame=cast("pd.DataFrame", table))
+    return _ArrowSource(side, dialect, table=table)
 
 
-def read_table(given: object, name: str) -> list[JsonObject]:
+def read_table(table: object, name: str) -> list[JsonObject]:
     """Return all rows of a table in memory as documents."""
-    source = open_table(given, JsonDialect(role=Role.CANDIDATE), name)
+    source = open_table(table, JsonDialect(role=Role.CANDIDATE), name)
     rows: list[JsonObject] = []
     for block in source.blocks():
-        for row, place in zip(block.rows, block.places, strict=True):
+        for row, position in zip(block.rows, block.positions, strict=True):
             if not isinstance(row, dict):
                 reason = row.reason if isinstance(row, UnreadableRow) else "not an object"
-                raise DataError(f"{source.describe(place)}: {reason}")
+                raise DataError(f"{source.describe(position)}: {reason}")
             rows.append(row)
     return rows
 
@@ -202,15 +202,15 @@ class TableSource(RowSource):
 
     def _block(self, rows: Iterable[dict[str, object]], first: int) -> RowBlock:
         """Return rows as documents; the first one has the number `first`."""
-        read = [self._row(cells, place) for place, cells in enumerate(rows, first)]
+        read = [self._row(cells, position) for position, cells in enumerate(rows, first)]
         return RowBlock(read, range(first, first + len(read)))
 
-    def _row(self, cells: dict[str, object], place: int) -> Row:
+    def _row(self, cells: dict[str, object], position: int) -> Row:
         try:
             converted = convert_members(cells, self.converters) if self.converters else cells
             document = to_json_value(converted, self.dialect, nan_is_null=self.nan_is_null)
         except InputTypeError as error:
-            raise InputTypeError(f"{self.describe(place)}: {error.message}") from error.__cause__
+            raise InputTypeError(f"{self.describe(position)}: {error.message}") from error.__cause__
         except DataError as error:
             return unreadable_row(error.message, cells)
         if self.columns.steps is None or not isinstance(document, dict):
@@ -227,8 +227,8 @@ class _PandasSource(TableSource):
 
     def __post_init__(self) -> None:
         index = self.frame.index
-        self.levels = [place for place, name in enumerate(index.names) if name is not None]
-        names = [*(index.names[place] for place in self.levels), *self.frame.columns]
+        self.levels = [level for level, name in enumerate(index.names) if name is not None]
+        names = [*(index.names[level] for level in self.levels), *self.frame.columns]
         for name in names:
             if not isinstance(name, str):
                 message = f"the name of column {name!r} is not a string; rename the column"
@@ -245,8 +245,8 @@ class _PandasSource(TableSource):
         names = self.columns.names
         for start in range(0, len(self.frame), _BLOCK_ROWS):
             part = self.frame.iloc[start : start + _BLOCK_ROWS]
-            labels = [part.index.get_level_values(place).tolist() for place in self.levels]
-            cells = [_cells(part.iloc[:, place]) for place in range(part.shape[1])]
+            labels = [part.index.get_level_values(index).tolist() for index in self.levels]
+            cells = [_cells(part.iloc[:, index]) for index in range(part.shape[1])]
             rows = zip(*labels, *cells, strict=True)
             yield self._block((dict(zip(names, row, strict=True)) for row in rows), start + 1)
 
@@ -267,7 +267,7 @@ class _ArrowSource(TableSource):
     reader: pa.RecordBatchReader | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        # If rows cannot be read again, those that are out of order must be in memory.
+        # If rows cannot be read again, rows that are out of order must be in memory.
         self.in_memory = self.read_once = _READ_AGAIN.isdisjoint(class_names(type(self.table)))
         self.reader = self._open()
         self._read_schema(self.reader.schema)
@@ -302,8 +302,8 @@ class _ArrowSource(TableSource):
         except DataError:
             raise
         except Exception as error:
-            got = type(self.table).__name__
-            message = f"cannot read {got} as a table: {_reason(error)}"
+            type_name = type(self.table).__name__
+            message = f"cannot read {type_name} as a table: {_reason(error)}"
             raise InputTypeError(message, Location(self.name)) from error
 
     def _refuse_objects(self) -> None:
@@ -391,7 +391,7 @@ class ParquetSource(TableSource):
 
         limit = self.dialect.limits.line_bytes
         columns = list(self.converters)
-        done = sum(each.lines for each in self.groups[:group])
+        done = sum(row_group.lines for row_group in self.groups[:group])
         first, groups = done + skip, range(group, len(self.groups))
         try:
             for read in file.iter_batches(_PARQUET_ROWS, groups, columns, use_threads=False):
@@ -402,9 +402,9 @@ class ParquetSource(TableSource):
                     if not batch.num_rows:
                         continue
                 if batch.nbytes > limit:
-                    for place in range(batch.num_rows):
-                        if batch.slice(place, 1).nbytes > limit:
-                            row = self.describe(done + place + 1)
+                    for index in range(batch.num_rows):
+                        if batch.slice(index, 1).nbytes > limit:
+                            row = self.describe(done + index + 1)
                             message = f"{row}: row exceeds the limit of {limit:,} bytes"
                             raise LimitError("line_bytes", message)
                 done += batch.num_rows

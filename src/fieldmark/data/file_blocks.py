@@ -152,10 +152,11 @@ def read_line_offsets(path: str | Path, id_key: str | None, limit: int) -> LineO
                 return None
             starts.append(begins.astype(np.int64) + block.offset)
             if match_id is not None:
-                found = [match_id(raw, begin) for begin in begins.tolist()]
-                if None in found:
-                    return None
-                ids += [hash(each[1].strip(b'"')) for each in found if each is not None]
+                for begin in begins.tolist():
+                    matched = match_id(raw, begin)
+                    if matched is None:
+                        return None
+                    ids.append(hash(matched[1].strip(b'"')))
             end = block.offset + len(raw)
     except DataError:
         return None
@@ -305,17 +306,17 @@ def file_blocks(
     for search, searched in zip(searches(), search_map(_find_blocks, searches()), strict=True):
         if position >= search.end:
             continue  # the last member of an earlier part ends after this one
-        found = searched
-        if not found.blocks or found.blocks[0].start != position:
+        found_blocks = searched
+        if not found_blocks.blocks or found_blocks.blocks[0].start != position:
             # The last member of an earlier part ends in this one, or the first start is none.
-            found = _find_blocks(search._replace(start=position, aligned=True))
-        for block in found.blocks:
+            found_blocks = _find_blocks(search._replace(start=position, aligned=True))
+        for block in found_blocks.blocks:
             if suffix and block.members == 1 and block.size == size:
                 raise IndivisibleError(f"{name} is a single {_UNITS[suffix]}")
             yield block
             position = block.start + block.size
-        if found.problem is not None:
-            raise IndivisibleError(f"{name} {found.problem}" if found.problem else "")
+        if found_blocks.problem is not None:
+            raise IndivisibleError(f"{name} {found_blocks.problem}" if found_blocks.problem else "")
 
 
 def check_divisible(name: str, groups: int) -> None:
@@ -337,7 +338,7 @@ def _find_blocks(search: Search) -> _FoundBlocks:
             position = _first_member(file, search, read_member)
         return _FoundBlocks([]) if position is None else _members(file, search, position)
     except (OSError, EOFError, zlib.error, ValueError):
-        # The process that reads the file alone raises an error that names the place.
+        # The process that reads the file alone raises an error that says where.
         return _FoundBlocks([], "")
     finally:
         opened.close()
@@ -397,8 +398,8 @@ def _first_member(file: IO[bytes], search: Search, read_member: _ReadMember) -> 
     """Return where the first member starts; bytes that look like a start are tried."""
     file.seek(search.start)
     raw = file.read(search.end - search.start + _START_BYTES - 1)
-    for found in _STARTS[search.suffix].finditer(raw):
-        position = search.start + found.start()
+    for match in _STARTS[search.suffix].finditer(raw):
+        position = search.start + match.start()
         try:
             read_member(file, position)
         except _TooLargeError:
@@ -422,11 +423,11 @@ def _gzip_member(file: IO[bytes], position: int) -> _Member:
         content, lines, last = content + len(piece), lines + piece.count(b"\n"), piece[-1:] or last
         if content > _MAX_CONTENT:
             raise _TooLargeError
-    rest, end = inflate.unused_data, file.tell()
-    while rest and not rest.strip(b"\0"):
-        rest = file.read(_READ_BYTES)
+    unused, end = inflate.unused_data, file.tell()
+    while unused and not unused.strip(b"\0"):
+        unused = file.read(_READ_BYTES)
         end = file.tell()
-    return _Member(end - len(rest.lstrip(b"\0")), content, lines, last)
+    return _Member(end - len(unused.lstrip(b"\0")), content, lines, last)
 
 
 def _zstd_member(file: IO[bytes], position: int) -> _Member:
@@ -488,7 +489,7 @@ _STARTS: Final = {".gz": _GZIP_START, ".zst": _ZSTD_START}
 
 
 def block_ranges(blocks: Iterable[FileBlock], numbers: Iterable[int]) -> Iterator[BlockRange]:
-    """Yield the lines between these ascending numbers, which start with 0, and those after them.
+    """Yield the lines between these ascending numbers, which start with 0, and after the last.
 
     Blocks are read only as far as ranges are consumed. Numbers beyond the end are ignored.
 
@@ -496,12 +497,12 @@ def block_ranges(blocks: Iterable[FileBlock], numbers: Iterable[int]) -> Iterato
     >>> [(part.start, part.skip, part.lines) for part in block_ranges(blocks, [0, 1, 4])]
     [(0, 0, 1), (0, 1, 3), (20, 2, 1)]
     """
-    for place, following in pairwise(_places(blocks, numbers)):
-        lines, size = following.number - place.number, following.offset - place.offset
-        yield BlockRange(place.start, place.skip, lines, place.number + 1, size)
+    for line, following in pairwise(_line_starts(blocks, numbers)):
+        lines, size = following.number - line.number, following.offset - line.offset
+        yield BlockRange(line.start, line.skip, lines, line.number + 1, size)
 
 
-class _Place(NamedTuple):
+class _LineStart(NamedTuple):
     """Where a line starts: its number from 0, its block, and the line ends of it that come before.
 
     `offset` is about how many bytes of the file come before the line.
@@ -513,7 +514,7 @@ class _Place(NamedTuple):
     offset: int
 
 
-def _places(blocks: Iterable[FileBlock], numbers: Iterable[int]) -> Iterator[_Place]:
+def _line_starts(blocks: Iterable[FileBlock], numbers: Iterable[int]) -> Iterator[_LineStart]:
     """Yield where the lines with these numbers start, and at last the end of the file."""
     wanted = iter(numbers)
     number, last = next(wanted, None), -1
@@ -524,11 +525,11 @@ def _places(blocks: Iterable[FileBlock], numbers: Iterable[int]) -> Iterator[_Pl
         # A line that starts after the last line end belongs to the next block.
         while number is not None and (number < after or (number == after and not ends_line)):
             share = (number - before) / max(1, block.lines)
-            place = offset + min(block.size, int(block.size * share)) if number else 0
-            yield _Place(number, block.start, number - before, place)
+            approximate_offset = offset + min(block.size, int(block.size * share)) if number else 0
+            yield _LineStart(number, block.start, number - before, approximate_offset)
             last, number = number, next(wanted, None)
         before, whole, offset = after, ends_line, offset + block.size
     total = before + (not whole)
     while number == total or last < total:
-        yield _Place(total, 0, 0, offset)
+        yield _LineStart(total, 0, 0, offset)
         last, number = total, next(wanted, None) if number == total else number

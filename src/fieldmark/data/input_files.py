@@ -40,12 +40,12 @@ class FileState(NamedTuple):
     def of(cls, path: str | Path) -> FileState | None:
         """Return the state of a file; `None` for anything else."""
         try:
-            found = Path(path).stat()
+            state = Path(path).stat()
         except (OSError, ValueError):
             return None
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(state.st_mode):
             return None
-        return cls(str(path), found.st_size, found.st_mtime_ns, found.st_ino)
+        return cls(str(path), state.st_size, state.st_mtime_ns, state.st_ino)
 
     @property
     def is_current(self) -> bool:
@@ -112,9 +112,9 @@ def format_suffix(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def is_url(given: object) -> TypeGuard[str]:
+def is_url(source: object) -> TypeGuard[str]:
     """Return whether an input is a URL; a `Path` never is, because it merges slashes."""
-    return isinstance(given, str) and _URL.match(given) is not None
+    return isinstance(source, str) and _URL.match(source) is not None
 
 
 def redacted_url(url: str) -> str:
@@ -175,23 +175,23 @@ def open_stdin() -> InputFile:
     return buffer_stream(sys.stdin.buffer, "standard input")
 
 
-def is_stream(given: object) -> bool:
+def is_stream(source: object) -> bool:
     """Return whether an argument is an open file."""
-    return callable(getattr(given, "read", None))
+    return callable(getattr(source, "read", None))
 
 
-def buffer_stream(given: object, name: str) -> InputFile:
+def buffer_stream(source: object, name: str) -> InputFile:
     """Copy the rest of an open file, text or bytes, to an unnamed temporary file."""
-    read = cast("Callable[[int], object]", getattr(given, "read", None))
+    read = cast("Callable[[int], object]", getattr(source, "read", None))
 
     copy = tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY)  # noqa: SIM115 - closed later
-    called = getattr(given, "name", None)
+    called = getattr(source, "name", None)
     name = called if isinstance(called, str) and not called.startswith("<") else name
     try:
         while part := read(_CHUNK_BYTES):
             if not isinstance(part, str | bytes):
                 copy.close()
-                message = f"expected an open file, but {type(given).__name__}.read returned "
+                message = f"expected an open file, but {type(source).__name__}.read returned "
                 raise InputTypeError(message + type(part).__name__, Location(name))
             copy.write(part.encode(errors="surrogatepass") if isinstance(part, str) else part)
     except (OSError, ValueError, EOFError, zlib.error) as error:

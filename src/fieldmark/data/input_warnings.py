@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from fieldmark.data.inputs import Coverage
 from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow
-from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
 from fieldmark.data.model_text import parse_model_text
+from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
 from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError, OptionHint, OptionPhrase, OptionText
 from fieldmark.model.case import Case
@@ -45,8 +45,8 @@ def first_non_finite(cases: Iterable[Case]) -> str:
         # An unparsed document has only finite numbers.
         candidate = case.candidate if case.unparsed is None else case.unparsed[1]
         if isinstance(candidate, float | list | dict) and not all_finite(candidate):
-            found = (path for path, value in leaves(candidate) if not all_finite(value))
-            return f"case {case.id!r}, {next(found)}"
+            paths = (path for path, value in leaves(candidate) if not all_finite(value))
+            return f"case {case.id!r}, {next(paths)}"
     return ""
 
 
@@ -94,7 +94,7 @@ def _sample_ids(side: InputSide) -> list[str]:
         return side.sample.ids
     key = side.layout.id_key or ""
     ids = [id_text(row.get(key)) for row in side.sample.rows if isinstance(row, dict)]
-    return [each for each in ids if each is not None]
+    return [name for name in ids if name is not None]
 
 
 def _identifies(key: str, rows: Sequence[JsonObject]) -> bool:
@@ -139,7 +139,7 @@ def warn_unreadable_sides(coverage: Coverage, sides: Sequence[InputSide]) -> lis
 
 
 def _prefix(side: InputSide) -> str:
-    """Return the name of a file; data in memory is named by what the warning says."""
+    """Return the name of a file; data in memory has the noun of the warning."""
     name = side.source.name
     return "" if name in ("", *(role.label for role in Role)) else f"{name}: "
 
@@ -161,14 +161,14 @@ def _guess_format(sample: RowBlock) -> str:
 def warn_nested_documents(truth: InputSide, candidate: InputSide | None) -> list[str]:
     """Return a warning with the key that seems to contain the documents of one side."""
     expected = _documents(truth, truth.layout.value_key)
-    found = _documents(candidate or truth, (candidate or truth).layout.value_key)
+    candidates = _documents(candidate or truth, (candidate or truth).layout.value_key)
     if candidate is None:
-        found = _documents(truth, truth.layout.partner_key)
-    for side, role, own, others in (
-        (candidate or truth, Role.CANDIDATE, found, expected),
-        (truth, Role.TRUTH, expected, found),
+        candidates = _documents(truth, truth.layout.partner_key)
+    for side, role, own, other_documents in (
+        (candidate or truth, Role.CANDIDATE, candidates, expected),
+        (truth, Role.TRUTH, expected, candidates),
     ):
-        keys = _wrapper(own, others, _KEYS_OF_THE_OTHER_SIDE[role])
+        keys = _wrapper(own, other_documents, _KEYS_OF_THE_OTHER_SIDE[role])
         if keys:
             name = ".".join(keys)
             hint: str | OptionHint = OptionHint(OptionPhrase.SET_KEY_TO, _KEY_OPTIONS[role], name)
@@ -202,9 +202,9 @@ def _documents(side: InputSide, key: str | None) -> list[JsonObject]:
     rows = [row for row in side.sample.rows[:_CHECKED_ROWS] if isinstance(row, dict)]
     documents = rows if key is None else [row.get(key) for row in rows]
     return [
-        {name: value for name, value in each.items() if name != side.layout.id_key}
-        for each in map(_parsed, documents)
-        if isinstance(each, dict)
+        {name: value for name, value in document.items() if name != side.layout.id_key}
+        for document in map(_parsed, documents)
+        if isinstance(document, dict)
     ]
 
 
@@ -221,11 +221,11 @@ def warn_confidences(coverage: Coverage) -> list[str]:
             f"{plural(number, 'value')} with a confidence and other keys; set the keys of both in "
             "the rules, as in confidence: {value: value, confidence: confidence}"
         )
-    one, hundred = coverage.confidences_to_1, coverage.confidences_to_100
-    if one and hundred:
+    to_1, to_100 = coverage.confidences_to_1, coverage.confidences_to_100
+    if to_1 and to_100:
         warnings.append(
-            f"confidences from 0 to 1 in {plural(one, 'prediction')} and from 0 to 100 in "
-            f"{hundred:,}; set the scale in the rules, as in confidence: {{scale: 100}}"
+            f"confidences from 0 to 1 in {plural(to_1, 'prediction')} and from 0 to 100 in "
+            f"{to_100:,}; set the scale in the rules, as in confidence: {{scale: 100}}"
         )
     return warnings
 
@@ -240,24 +240,26 @@ def _parsed(document: JsonValue) -> JsonValue:
 
 
 def _wrapper(
-    documents: Sequence[JsonObject], others: Sequence[JsonObject], excluded: Sequence[str]
+    documents: Sequence[JsonObject], other_documents: Sequence[JsonObject], excluded: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the keys below which all documents have most keys of the others, or nothing.
+    """Return the keys below which all documents have most keys of `others`, or nothing.
 
     An `excluded` key contains a copy of the other side.
     """
-    if not documents or not others or _has_most(set(others[0]), documents[0]):
+    if not documents or not other_documents or _has_most(set(other_documents[0]), documents[0]):
         return ()
-    keys = set(others[0])
+    keys = set(other_documents[0])
     level: list[tuple[tuple[str, ...], Sequence[JsonObject]]] = [((), documents)]
     for _ in range(_WRAPPER_DEPTH):
         deeper: list[tuple[tuple[str, ...], Sequence[JsonObject]]] = []
         for path, outer in level:
             for key in outer[0]:
-                inner = [value for each in outer if isinstance(value := each.get(key), dict)]
+                inner = [
+                    value for document in outer if isinstance(value := document.get(key), dict)
+                ]
                 if len(inner) < len(outer) or (not path and (key in keys or key in excluded)):
                     continue
-                if all(_has_most(keys, each) for each in inner):
+                if all(_has_most(keys, document) for document in inner):
                     return (*path, key)
                 deeper.append(((*path, key), inner))
         level = deeper

@@ -1,4 +1,4 @@
-"""Options and limits for reading inputs, and counts of what was read."""
+"""Options and limits for reading inputs, and counts of rows and confidences."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class InputFormat(StrEnum):
 
 
 class RowsAre(StrEnum):
-    """What a JSON file contains: one document, an object of documents by id, or a list of rows."""
+    """The content of a JSON file: one document, an object of documents by id, or a list of rows."""
 
     DOCUMENT = "document"
     KEYED = "keyed"
@@ -56,6 +56,7 @@ class RowsAre(StrEnum):
 
 
 _reading = partial(Opt, group=OptionGroup.INPUT, stored="always")
+_rare = partial(Opt, group=OptionGroup.RARE, stored="always")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +108,9 @@ class Inputs:
     ] = None
     rows: Annotated[
         str | None,
-        _reading(
+        _rare(
             "Layout of .json files: {names}.",
             default_note="detect",
-            place=1,
             metavar="LAYOUT",
             in_file="cases",
             http=True,
@@ -120,9 +120,8 @@ class Inputs:
     ] = None
     parse: Annotated[
         str,
-        _reading(
+        _rare(
             "Parsing of model output: lenient (extract JSON from text) or strict.",
-            place=3,
             metavar="MODE",
             in_file="file",
             http=True,
@@ -131,9 +130,8 @@ class Inputs:
     ] = Parse.LENIENT
     candidate_json: Annotated[
         str,
-        _reading(
+        _rare(
             "JSON to read from model output: only (exactly one), or last.",
-            place=3,
             metavar="WHICH",
             in_file="file",
             http=True,
@@ -142,18 +140,16 @@ class Inputs:
     ] = CandidateJson.ONLY
     repair: Annotated[
         bool,
-        _reading(
+        _rare(
             "Repair model output that is almost JSON; such predictions are counted and marked.",
-            place=3,
             in_file="file",
             http=True,
         ),
     ] = False
     duplicates: Annotated[
         str,
-        _reading(
+        _rare(
             "Duplicate keys in objects: refuse, or last (use the last value).",
-            place=3,
             metavar="POLICY",
             in_file="cases",
             http=True,
@@ -163,7 +159,7 @@ class Inputs:
     context: bool = False
     format_in: Annotated[
         str | None,
-        _reading(
+        _rare(
             "Format of another tool: coco (annotations in TRUTH, detections in PREDICTIONS).",
             metavar="FORMAT",
         ),
@@ -183,10 +179,9 @@ class Inputs:
     ] = None
     sheet: Annotated[
         str | None,
-        _reading(
+        _rare(
             "Sheet of Excel workbooks.",
             default_note="the first",
-            place=2,
             metavar="NAME",
             in_file="cases",
             http=True,
@@ -195,10 +190,9 @@ class Inputs:
     ] = None
     group_by: Annotated[
         str | None,
-        _reading(
+        _rare(
             "Columns of CSV, Excel and Parquet files with one row per line item; rows with "
             "the same value are one document.",
-            place=1,
             metavar="KEY[,KEY]",
             in_file="cases",
             http=True,
@@ -230,9 +224,9 @@ class Coverage:
     """The number of cases, and how many of them could not be read or paired.
 
     `total` is the number of rows of the truth, `unexpected` the number of unpaired candidates,
-    `repaired` the number of candidates that were not JSON before their repair. The others count
-    confidences that could not be read, values whose confidence was not recognized because of other
-    keys next to it, and candidates with confidences from 0 to 1 and from 0 to 100.
+    `repaired` the number of candidates that were not JSON before their repair. The other fields
+    count confidences that could not be read, values whose confidence was not recognized because of
+    other keys next to it, and candidates with confidences from 0 to 1 and from 0 to 100.
     """
 
     total: int = 0
@@ -263,5 +257,5 @@ class Coverage:
 
     def add(self, other: Coverage) -> None:
         """Add the counts of another part of the input."""
-        for each in fields(self):
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+        for count in fields(self):
+            setattr(self, count.name, getattr(self, count.name) + getattr(other, count.name))

@@ -105,7 +105,7 @@ Row: TypeAlias = "JsonValue | UnreadableRow"
 
 
 def reject_other_encodings(raw: bytes, location: Location = Location()) -> None:
-    """Raise a `DataError` if the first bytes are those of UTF-16 or gzip."""
+    """Raise a `DataError` if the first bytes identify UTF-16 or gzip."""
     message = _OTHER_ENCODINGS.get(raw[:2])
     if message is not None:
         raise DataError(message, location)
@@ -193,21 +193,21 @@ def parse_lines(block: bytes, lines: list[bytes], dialect: JsonDialect) -> list[
     try:
         rows = list(map(orjson.loads, lines))
     except orjson.JSONDecodeError:
-        # Some lines are not JSON; the others are still checked.
+        # Some lines are not JSON; all other lines are still checked.
         valid = []
-        for place, line in enumerate(lines):
+        for index, line in enumerate(lines):
             try:
                 rows.append(orjson.loads(line))
-                valid.append(place)
+                valid.append(index)
             except orjson.JSONDecodeError:
                 rows.append(_parse_line(line, dialect))
     if not COMPILED:  # checking the rows together is faster
-        block = b"\n".join([lines[place] for place in valid])
-        if not may_be_misread(block, [rows[place] for place in valid], limits):
+        block = b"\n".join([lines[index] for index in valid])
+        if not may_be_misread(block, [rows[index] for index in valid], limits):
             return rows
-    for place in valid:
-        if may_be_misread(lines[place], rows[place : place + 1], limits):
-            rows[place] = _parse_line(lines[place], dialect)
+    for index in valid:
+        if may_be_misread(lines[index], rows[index : index + 1], limits):
+            rows[index] = _parse_line(lines[index], dialect)
     return rows
 
 

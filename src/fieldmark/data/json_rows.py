@@ -29,7 +29,7 @@ from fieldmark.data.json_parser import (
     parse_lines,
     reject_other_encodings,
 )
-from fieldmark.data.layout import Layout
+from fieldmark.data.row_layout import Layout
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource, UnparsedRows
 from fieldmark.errors import DataError, InputTypeError, Location, with_hint
 from fieldmark.model.json import JsonValue
@@ -53,25 +53,25 @@ _OF_FRAMES: Final = ("to_dict", "to_pandas", "compute")
 """Methods of data frames of other libraries, whose items are the names of their columns."""
 
 
-def is_record(given: object) -> bool:
+def is_record(value: object) -> bool:
     """Return whether an argument is one document by its fields: a mapping, a model and so on."""
-    return record_reader(type(given)) is not None
+    return record_reader(type(value)) is not None
 
 
-def ensure_documents(given: object, name: str, accepted: str = _ACCEPTED) -> Iterable[object]:
+def ensure_documents(documents: object, name: str, accepted: str = _ACCEPTED) -> Iterable[object]:
     """Return an argument if it can be an iterable of documents, otherwise raise an error.
 
-    The items of a data frame are the names of its columns, those of a mapping are its keys, and
-    those of a set have no order. A missing value in a column of a data frame is `None`.
+    Data frames, mappings and sets are rejected: their items are column names or keys, or have no
+    order. A missing value in a column of a data frame is `None`.
     """
-    kind = type(given)
+    kind = type(documents)
     if is_series(kind):
-        series = cast("Iterable[object]", given)
-        return [None if _is_missing(each) else each for each in series]
+        series = cast("Iterable[object]", documents)
+        return [None if _is_missing(item) else item for item in series]
     refused = issubclass(kind, str | bytes | bytearray | memoryview | AbstractSet)
-    table = is_table(kind) or any(defines(kind, "columns", each) for each in _OF_FRAMES)
-    if issubclass(kind, Iterable) and not (refused or table or is_record(given)):
-        return cast("Iterable[object]", given)
+    table = is_table(kind) or any(defines(kind, "columns", item) for item in _OF_FRAMES)
+    if issubclass(kind, Iterable) and not (refused or table or is_record(documents)):
+        return cast("Iterable[object]", documents)
     hint = "call its method collect first" if ("polars", "LazyFrame") in class_names(kind) else ""
     message = f"expected {accepted}, got {kind.__name__}"
     raise InputTypeError(with_hint(message, hint), Location(name))
@@ -176,26 +176,26 @@ class ObjectSource(RowSource):
         objects = iter(self.objects)
         first = 1
         while part := list(islice(objects, _BLOCK_ROWS)):
-            rows = [self._row(value, place) for place, value in enumerate(part, first)]
+            rows = [self._row(value, position) for position, value in enumerate(part, first)]
             yield RowBlock(rows, range(first, first + len(rows)))
             first += len(rows)
 
-    def _row(self, value: object, place: int) -> Row:
+    def _row(self, value: object, position: int) -> Row:
         text = self.text and (value is None or isinstance(value, str))
         if text or may_be_document(type(value)):
             try:
                 row = to_json_value(value, self.dialect)
             except InputTypeError as error:
                 # A wrong argument is an error of the caller, not a problem in the data.
-                message = f"{self.describe(place)}: {error.message}"
+                message = f"{self.describe(position)}: {error.message}"
                 raise InputTypeError(message) from error.__cause__
             except DataError as error:
                 return unreadable_row(error.message, value)
             if text or isinstance(row, dict | list):
                 return row
         expected = f"{_DOCUMENT}, model output or None" if self.text else _DOCUMENT
-        got = type(value).__name__
-        raise InputTypeError(f"{self.describe(place)}: expected {expected}, got {got}")
+        type_name = type(value).__name__
+        raise InputTypeError(f"{self.describe(position)}: expected {expected}, got {type_name}")
 
 
 def unreadable_row(reason: str, value: object) -> UnreadableRow:
@@ -259,7 +259,7 @@ class JsonlSource(RowSource):
         """Read the rows of each block of lines."""
         for block in self.line_blocks():
             parsed = self.parse(block)
-            if parsed.places:
+            if parsed.positions:
                 yield parsed
 
     def parse(self, block: LineBlock) -> RowBlock:
@@ -270,12 +270,15 @@ class JsonlSource(RowSource):
         lines = raw.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        places: list[int] | range = range(block.first, block.first + len(lines))
+        positions: list[int] | range = range(block.first, block.first + len(lines))
         rows = parse_lines(raw, lines, self.dialect)
         if UnreadableRow in set(map(type, rows)):
-            filled = [place for place, row in enumerate(rows) if row is not BLANK_LINE]
-            rows, places = [rows[place] for place in filled], [places[place] for place in filled]
-        return RowBlock(rows, places)
+            filled = [index for index, row in enumerate(rows) if row is not BLANK_LINE]
+            rows, positions = (
+                [rows[index] for index in filled],
+                [positions[index] for index in filled],
+            )
+        return RowBlock(rows, positions)
 
     def _read_unparsed(self, raw: bytes, first: int, layout: Layout) -> RowBlock:
         """Read a block without parsing it, except for lines that the kernel refuses."""
@@ -289,12 +292,12 @@ class JsonlSource(RowSource):
             limits.path_characters,
             min(limits.nodes, limits.document_bytes),
         )
-        refused = [each for each in documents if isinstance(each, bytes)]
+        refused = [document for document in documents if isinstance(document, bytes)]
         rows = parse_lines(b"\n".join(refused), refused, self.dialect) if refused else []
-        places: Sequence[int] = range(first, first + len(documents))
+        positions: Sequence[int] = range(first, first + len(documents))
         if numbers is not None:
-            places = [first + number for number in numbers]
-        return RowBlock(rows, places, unparsed=UnparsedRows(ids, documents))
+            positions = [first + number for number in numbers]
+        return RowBlock(rows, positions, unparsed=UnparsedRows(ids, documents))
 
     @property
     def is_seekable(self) -> bool:

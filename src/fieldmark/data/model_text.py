@@ -204,8 +204,8 @@ def parse_model_text(
 ) -> ParsedText:
     """Parse strict JSON, or the only JSON object or array in the text.
 
-    With `last`, the text may contain several, of which the last is parsed. What a model thought
-    before its answer is skipped. With `repair`, text that is almost JSON is repaired.
+    With `last`, the text may contain several values, and the last is parsed. The reasoning of a
+    model before its answer is skipped. With `repair`, text that is almost JSON is repaired.
     """
     try:
         return ParsedText(parse_text(text, dialect))
@@ -240,10 +240,10 @@ def _without_thoughts(text: str) -> str:
     return text[end.end() :]
 
 
-def _is_in_json(text: str, place: int) -> bool:
-    """Return whether a place in a text is inside a JSON object or array."""
+def _is_in_json(text: str, position: int) -> bool:
+    """Return whether a position in a text is inside a JSON object or array."""
     try:
-        return any(start < place < end for start, end in _find_spans(text))
+        return any(start < position < end for start, end in _find_spans(text))
     except DataError:
         return False
 
@@ -282,14 +282,14 @@ def _find_spans(text: str) -> list[tuple[int, int]]:
     while opener is not None:
         end, depth = opener.start(), 0
         while depth or end == opener.start():
-            found = cast("re.Match[str]", next_bracket.match(text, end))
-            end = found.end()
-            if found[1] == '"':
+            bracket = cast("re.Match[str]", next_bracket.match(text, end))
+            end = bracket.end()
+            if bracket[1] == '"':
                 next_bracket = _ANY_BRACKET  # no string that starts after this quote has an end
-            elif not found[1]:
+            elif not bracket[1]:
                 raise DataError("the JSON in the text is incomplete")
             else:
-                depth += 1 if found[1] in "[{" else -1
+                depth += 1 if bracket[1] in "[{" else -1
         spans.append((opener.start(), end))
         opener = _OPENER.search(text, end)
     return spans

@@ -23,7 +23,8 @@ from fieldmark.data.input_warnings import (
 from fieldmark.data.inputs import Coverage, InputLike, Inputs
 from fieldmark.data.json_parser import JsonDialect, Role, parse_lines
 from fieldmark.data.json_rows import JsonlSource, spill_to_lines
-from fieldmark.data.layout import (
+from fieldmark.data.model_text import REPAIRED, candidate_reader, read_expected, warn_repaired
+from fieldmark.data.row_layout import (
     DuplicateIds,
     Layout,
     RatedDocument,
@@ -34,7 +35,6 @@ from fieldmark.data.layout import (
     apply_layout,
     id_text,
 )
-from fieldmark.data.model_text import REPAIRED, candidate_reader, read_expected, warn_repaired
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.data.sides import (
     InputSide,
@@ -76,7 +76,7 @@ class CandidateLookup(Protocol):
 
     @property
     def without_id(self) -> list[tuple[int, SideValue]]:
-        """The places and values of rows without a readable id."""
+        """The positions and values of rows without a readable id."""
         ...
 
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
@@ -142,13 +142,13 @@ class DirectoryCandidates:
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
         """Return the documents with these ids."""
         values: list[SideValue] = [MISSING] * len(ids)
-        known = [place for place, name in enumerate(ids) if name in self._numbers]
-        names = [str(ids[place]) for place in known]
+        known = [index for index, name in enumerate(ids) if name in self._numbers]
+        names = [str(ids[index]) for index in known]
         numbers = [self._numbers.pop(name) for name in names]
         rows = [self._source.read(number) for number in numbers]
         batch = apply_layout(RowBlock(rows, numbers, names), self._layout)
-        for place, value in zip(known, batch.values, strict=True):
-            values[place] = value
+        for index, value in zip(known, batch.values, strict=True):
+            values[index] = value
         return values
 
     def unmatched(self, truth: DuplicateIds) -> UnmatchedCandidates:
@@ -180,7 +180,7 @@ class StreamedCandidates:
 
     @property
     def without_id(self) -> list[tuple[int, SideValue]]:
-        """The places and values of rows without a readable id."""
+        """The positions and values of rows without a readable id."""
         return self._cursor.without_id if self._index is None else self._index.without_id
 
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
@@ -192,7 +192,7 @@ class StreamedCandidates:
                 self._waiting.clear()
                 lines = spill_to_lines(self._source)
                 if lines is self._source:
-                    # Its rows are read from the start again, so what was counted is counted again.
+                    # Its rows are read from the start again, so the counts start again.
                     lines.dialect.non_finite = lines.dialect.repeated_keys = 0
                 self._index = OffsetIndex(lines, self._layout, self._duplicates)
         return self._index.fetch(ids)
@@ -257,7 +257,7 @@ class OffsetIndex:
             parsed = source.parse(block)
             lengths = [len(line) + 1 for line in block.raw.split(b"\n")]
             offsets = list(accumulate(lengths, initial=block.offset))
-            self._starts.extend(offsets[place - block.first] for place in parsed.places)
+            self._starts.extend(offsets[position - block.first] for position in parsed.positions)
             batch = apply_layout(parsed, layout)
             self.without_id += batch.rows_without_id()
             duplicates.add(batch.ids)
@@ -271,17 +271,17 @@ class OffsetIndex:
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
         """Return the documents with these ids, read in the order of the file."""
         wanted = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
-        places = np.minimum(np.searchsorted(self._hashes, wanted), len(self._hashes) - 1)
-        found = np.flatnonzero(self._hashes[places] == wanted)
-        rows = self._order[places[found]]
+        candidates = np.minimum(np.searchsorted(self._hashes, wanted), len(self._hashes) - 1)
+        matching = np.flatnonzero(self._hashes[candidates] == wanted)
+        rows = self._order[candidates[matching]]
         values: list[SideValue] = [MISSING] * len(ids)
         in_file_order = np.argsort(rows)
         batch = self._read(rows[in_file_order].tolist())
-        for name, value, place in zip(
-            batch.ids, batch.values, found[in_file_order].tolist(), strict=True
+        for name, value, index in zip(
+            batch.ids, batch.values, matching[in_file_order].tolist(), strict=True
         ):
-            if name is not None and name == ids[place]:
-                values[place] = value
+            if name is not None and name == ids[index]:
+                values[index] = value
         return values
 
     def _read(self, rows: list[int]) -> SideBatch:
@@ -351,11 +351,11 @@ class PairedFiles(NamedTuple):
     ) -> PairedFiles | None:
         """Return the inputs as they are now; `None` unless they are regular files."""
         states: list[FileState] = []
-        for given in (truth, candidate):
-            if given is None:
+        for source in (truth, candidate):
+            if source is None:
                 continue
-            is_path = isinstance(given, str | Path) and str(given) != STDIN
-            state = FileState.of(cast("str | Path", given)) if is_path else None
+            is_path = isinstance(source, str | Path) and str(source) != STDIN
+            state = FileState.of(cast("str | Path", source)) if is_path else None
             if state is None:
                 return None
             states.append(state)
@@ -392,16 +392,16 @@ def open_truth(
 
 
 def open_candidates(
-    given: InputLike, options: Inputs, coverage: Coverage | None = None
+    source: InputLike, options: Inputs, coverage: Coverage | None = None
 ) -> Iterator[list[Case]]:
-    """Yield predictions as cases without ground truth, and add what was read to the `coverage`."""
-    side = open_candidate_input(given, options)
+    """Yield predictions as cases without ground truth, and add their counts to the `coverage`."""
+    side = open_candidate_input(source, options)
     builder = CaseBuilder(side.source, side.dialect, options)
     try:
         for block in side.blocks:
             batch = apply_layout(block, side.layout)
             nothing: list[SideValue] = [{} for _ in range(len(batch))]
-            yield builder.build(SideBatch(batch.ids, nothing, batch.places), batch.values)
+            yield builder.build(SideBatch(batch.ids, nothing, batch.positions), batch.values)
     finally:
         side.source.close()
         if coverage is not None:
@@ -425,7 +425,7 @@ class ToleratedFaults(NamedTuple):
 
 
 class ReadStatistics(NamedTuple):
-    """Counts of what was read in a part of the input."""
+    """Counts of rows and confidences in a part of the input."""
 
     coverage: Coverage
     tolerated: tuple[ToleratedFaults, ...]
@@ -434,7 +434,7 @@ class ReadStatistics(NamedTuple):
         """Return the statistics of this part and the following one together."""
         self.coverage.add(following.coverage)
         sides = zip(self.tolerated, following.tolerated, strict=True)
-        tolerated = tuple(one.joined(other) for one, other in sides)
+        tolerated = tuple(part.joined(next_part) for part, next_part in sides)
         return ReadStatistics(self.coverage, tolerated)
 
 
@@ -586,7 +586,8 @@ class PairStream:
         dialects = [side.dialect for side in self.sides]
         first = self._first_non_finite
         tolerated = tuple(
-            ToleratedFaults(each.repeated_keys, each.non_finite, first) for each in dialects
+            ToleratedFaults(dialect.repeated_keys, dialect.non_finite, first)
+            for dialect in dialects
         )
         return ReadStatistics(self.coverage, tolerated)
 
@@ -604,7 +605,7 @@ class PairStream:
                 self.warnings.append(warn_non_finite(name, number, self._first_non_finite))
 
     def rename(self, names: Sequence[str]) -> None:
-        """Name the inputs in messages as they were given elsewhere."""
+        """Name the inputs in messages by their original names."""
         for side, name in zip(self.sides, names, strict=True):
             side.source.path = side.source.path or side.source.name
             side.source.name = name
@@ -628,9 +629,9 @@ class PairStream:
             if named:
                 ids.add(batch.ids)
             if self._truth.dialect.non_finite:
-                for place, value in enumerate(batch.values):
+                for index, value in enumerate(batch.values):
                     if isinstance(value, float | list | dict) and not all_finite(value):
-                        batch.values[place] = RowFault("NaN or infinite number")
+                        batch.values[index] = RowFault("NaN or infinite number")
                         batch.plain = False
             partners = batch.partners
             yield batch, [MISSING] * len(batch) if partners is None else partners
@@ -661,10 +662,10 @@ class PairStream:
         self._add_unmatched(*lookup.unmatched(ids))
         without_id = lookup.without_id
         self.coverage.unexpected += len(without_id)
-        for place, value in without_id[:_MAX_NAMES]:
+        for position, value in without_id[:_MAX_NAMES]:
             reason = value.reason if isinstance(value, RowFault) else "no id"
             why = f": {reason}" if self.quotes else ""
-            where = candidate.source.describe(place)
+            where = candidate.source.describe(position)
             self.warnings.append(f"{where}: row not paired{why}")
         more = len(without_id) - _MAX_NAMES
         if more > 0:
@@ -674,13 +675,13 @@ class PairStream:
         self.coverage.unexpected += total
         if total:
             more = ", …" if total > len(names) else ""
-            listed = f" ({', '.join(names)}{more})" if any(names) else ""
-            self.warnings.append(f"{plural(total, 'prediction')} without ground truth{listed}")
+            shown = f" ({', '.join(names)}{more})" if any(names) else ""
+            self.warnings.append(f"{plural(total, 'prediction')} without ground truth{shown}")
 
 
 def _with_contexts(batch: SideBatch, known: Mapping[str, CaseContext]) -> SideBatch:
     if known:
-        batch.contexts = [known.get(each or "") for each in batch.ids]
+        batch.contexts = [known.get(name or "") for name in batch.ids]
     return batch
 
 
@@ -689,9 +690,9 @@ class CaseBuilder:
 
     Cases without an id are numbered, starting after `before`. With `keeps_unparsed`, cases contain
     their documents as `unparsed`, which some of them may be. With `as_text`, numbers and booleans
-    of both sides are strings; with `candidate_as_text`, those of candidates whose expected value is
-    a string. If both sides are `text_sources`, numbers in JSON cells are strings like those in
-    other cells. Candidates are separated from their confidences if the options say so.
+    of both sides are strings; with `candidate_as_text`, only in candidates whose expected value is
+    a string. If both sides are `text_sources`, numbers in JSON cells are strings, as numbers in
+    other cells are. Candidates are separated from their confidences if the options say so.
     """
 
     __slots__ = (
@@ -737,7 +738,7 @@ class CaseBuilder:
         parsed = plain.issuperset(map(type, batch.values)) and plain.issuperset(
             map(type, candidates)
         )
-        rows = zip(ids, batch.values, candidates, batch.places, tags, strict=False)
+        rows = zip(ids, batch.values, candidates, batch.positions, tags, strict=False)
         if batch.plain and not as_text and self._confidences is None:
             documents: tuple[Iterable[object], ...] = batch.values, candidates, repeat(None)
             if self.keeps_unparsed:
@@ -745,22 +746,25 @@ class CaseBuilder:
                 documents = repeat(None), repeat(MISSING), pairs
             expected, candidate, both = documents
             read = repeat(CaseInput.OK), repeat(""), repeat("")
-            rest = tags, contexts, both, repeat(MISSING)
-            columns = zip(ids, expected, candidate, *read, *rest, strict=False)
+            columns = zip(
+                ids, expected, candidate, *read, tags, contexts, both, repeat(MISSING), strict=False
+            )
             cases = list(map(_make_case, columns))
             if parsed:
                 return cases
-            for place, row in enumerate(rows):
+            for index, row in enumerate(rows):
                 if type(row[1]) not in plain or type(row[2]) not in plain:
-                    cases[place] = self._build_one(*row)
+                    cases[index] = self._build_one(*row)
         else:
             cases = [self._build_one(*row) for row in rows]
         if self._keep_context or self._truth.contexts:
-            for place, (context, found) in enumerate(zip(contexts, candidates, strict=False)):
-                given = found.document if isinstance(found, RatedDocument) else found
-                text = given if isinstance(given, str) else None
+            for index, (context, prediction) in enumerate(zip(contexts, candidates, strict=False)):
+                document = prediction
+                if isinstance(prediction, RatedDocument):
+                    document = prediction.document
+                text = document if isinstance(document, str) else None
                 full = context if text is None else (context or CaseContext())._replace(text=text)
-                cases[place] = cases[place]._replace(context=full)
+                cases[index] = cases[index]._replace(context=full)
         return cases
 
     def _build_one(
@@ -768,10 +772,10 @@ class CaseBuilder:
         name: str,
         expected: SideValue,
         candidate: SideValue,
-        place: int,
+        position: int,
         tags: tuple[str, ...],
     ) -> Case:
-        where = self._truth.describe(place)
+        where = self._truth.describe(position)
         name = name or where
         if isinstance(expected, str):
             try:
@@ -793,8 +797,8 @@ class CaseBuilder:
             candidate = RowFault("", CaseInput.MISSING)
         elif isinstance(candidate, str):
             # An unparsed document is an object, which is all that matters here.
-            given = cast("JsonValue", expected)
-            truth = given if unparsed(given) is None else {}
+            document = cast("JsonValue", expected)
+            truth = document if unparsed(document) is None else {}
             try:
                 candidate, parsed_from = self._read_candidate(truth, candidate)
             except DataError as error:
@@ -810,15 +814,15 @@ class CaseBuilder:
             both = cast("UnparsedDocuments", (expected, candidate))
             return Case(name, None, MISSING, *read, parsed_from, tags, unparsed=both)
         documents = cast("tuple[JsonValue, JsonValue | Missing]", (expected, candidate))
-        truth, found = documents  # neither is unparsed
+        truth, prediction = documents  # neither is unparsed
         confidences: JsonValue | Missing = MISSING
-        if self._confidences is not None and not isinstance(found, Missing):
-            read_confidences = self._confidences.read(found, rated)
-            found, confidences = self.coverage.separated(read_confidences)
+        if self._confidences is not None and not isinstance(prediction, Missing):
+            read_confidences = self._confidences.read(prediction, rated)
+            prediction, confidences = self.coverage.separated(read_confidences)
         as_text = self.as_text or (self.candidate_as_text and isinstance(truth, str))
-        if as_text and found is not MISSING and not isinstance(found, str):
-            found = _scalars_as_text(found)
-        case = Case(name, truth, found, *read, parsed_from, tags)
+        if as_text and prediction is not MISSING and not isinstance(prediction, str):
+            prediction = _scalars_as_text(prediction)
+        case = Case(name, truth, prediction, *read, parsed_from, tags)
         return case if confidences is MISSING else case._replace(confidences=confidences)
 
 

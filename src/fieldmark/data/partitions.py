@@ -33,8 +33,8 @@ from fieldmark.data.input_files import InputFile, is_compressed, open_file
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.json_rows import JsonlSource
-from fieldmark.data.layout import Layout
 from fieldmark.data.pairing import PairStream
+from fieldmark.data.row_layout import Layout
 from fieldmark.data.rows import DerivedSource, RowBlock, RowSource, changed_error
 from fieldmark.data.sides import InputSide, OpenedInputs, make_dialect
 from fieldmark.errors import DataError, Location
@@ -78,7 +78,7 @@ class IdLine(NamedTuple):
 
 
 class JoinedLine(NamedTuple):
-    """The number, start and end of a line of the truth, and those of its candidate if it has one.
+    """The number, start and end of a line of the truth, and of its candidate if there is one.
 
     A candidate without truth has the number -1 on the side of the truth.
     """
@@ -104,7 +104,7 @@ class Partition(NamedTuple):
     @property
     def size(self) -> int:
         """The size of both sides in bytes."""
-        return sum(each.size for each in (self.truth, self.candidate) if each)
+        return sum(side.size for side in (self.truth, self.candidate) if side)
 
 
 class _LineReader:
@@ -264,7 +264,7 @@ class PartitionOpener:
     quotes: bool
 
     def check_readable(self) -> None:
-        """Raise an error if this machine does not have the files that were opened elsewhere."""
+        """Raise an error if this machine does not have the files that another machine opened."""
         for side in (self.truth, self.candidate):
             if side is None:
                 continue
@@ -390,7 +390,8 @@ def partition(
 
     Unless `careful` is true, both sides are assumed to be in the same order, which is verified when
     the partitions are read. With `careful`, the ids are read: the candidates must be in the order
-    of the truth, but some may be missing. With `search_map`, lines are counted by what it calls.
+    of the truth, but some may be missing. `search_map` replaces `map` to count lines, for example
+    in several processes.
     """
     if why_indivisible(stream):
         return None
@@ -406,14 +407,14 @@ def partition(
         read_line_offsets(side.source.path or side.source.name, id_key, limit)
         for side, id_key in zip(stream.sides, id_keys, strict=True)
     ]
-    known = [each for each in offsets if each is not None]
+    known = [lines for lines in offsets if lines is not None]
     if len(known) < len(offsets):
         return None
-    places = _candidate_places(known[0], known[-1])
-    if places is None:
+    truth_rows = _candidate_rows(known[0], known[-1])
+    if truth_rows is None:
         return None
     edges = [*range(0, len(known[0]), size), len(known[0])]
-    return Partitions(opener, _parts_by_place(stream.sides, known, edges, places))
+    return Partitions(opener, _parts_by_row(stream.sides, known, edges, truth_rows))
 
 
 def _parts_in_step(
@@ -421,14 +422,16 @@ def _parts_in_step(
 ) -> Iterator[Partition]:
     """Yield partitions with the same number of lines of both sides; the last has the rest."""
     limit = stream.options.limits.line_bytes
-    own, *other = (_ranges(side.source, size, limit, search_map) for side in stream.sides)
-    theirs = other[0] if other else None
-    upcoming, candidate = next(own, None), None
+    truth_ranges, *candidate_ranges = (
+        _ranges(side.source, size, limit, search_map) for side in stream.sides
+    )
+    candidates = candidate_ranges[0] if candidate_ranges else None
+    upcoming, candidate = next(truth_ranges, None), None
     while upcoming is not None:
-        truth, upcoming = upcoming, next(own, None)
-        if theirs is not None:
-            candidate = next(theirs, None) or _nothing_after(candidate, truth.first)
-            for further in theirs if upcoming is None else ():
+        truth, upcoming = upcoming, next(truth_ranges, None)
+        if candidates is not None:
+            candidate = next(candidates, None) or _nothing_after(candidate, truth.first)
+            for further in candidates if upcoming is None else ():
                 candidate = _through(candidate, further)
         yield Partition(truth, candidate, 0 if upcoming is None else size)
 
@@ -464,12 +467,12 @@ def _nothing_after(last: _Range | None, first: int) -> _Range:
     return LineRange(end, end, first)
 
 
-def _through(one: _Range, other: _Range) -> _Range:
+def _through(first: _Range, last: _Range) -> _Range:
     """Return the lines from one range to another that follows."""
-    if isinstance(one, LineRange):
-        return one._replace(end=cast("LineRange", other).end)
-    following = cast("BlockRange", other)
-    return one._replace(lines=one.lines + following.lines, size=one.size + following.size)
+    if isinstance(first, LineRange):
+        return first._replace(end=cast("LineRange", last).end)
+    following = cast("BlockRange", last)
+    return first._replace(lines=first.lines + following.lines, size=first.size + following.size)
 
 
 class IdRange(NamedTuple):
@@ -491,14 +494,14 @@ class IdRange(NamedTuple):
 def id_ranges(
     source: RowSource, id_key: str, limit: int, blocks: int, search_map: SearchMap = map
 ) -> Iterator[IdRange]:
-    """Yield the ranges of an uncompressed file, each of some blocks."""
+    """Yield the ranges of an uncompressed file; a range has several blocks."""
     path = source.path or str(Path(source.name).absolute())
-    found = file_blocks(path, source.name, source.bytes_total, search_map)
+    blocks_of_file = file_blocks(path, source.name, source.bytes_total, search_map)
     before, aligned = 0, True
-    while some := list(islice(found, blocks)):
-        first, end = before + 1 + (not aligned), some[-1].start + some[-1].size
-        yield IdRange(path, id_key, some[0].start, end, first, aligned, limit)
-        before, aligned = before + sum(each.lines for each in some), bool(some[-1].ends_line)
+    while joined := list(islice(blocks_of_file, blocks)):
+        first, end = before + 1 + (not aligned), joined[-1].start + joined[-1].size
+        yield IdRange(path, id_key, joined[0].start, end, first, aligned, limit)
+        before, aligned = before + sum(block.lines for block in joined), bool(joined[-1].ends_line)
 
 
 def read_ids(part: IdRange) -> list[IdLine]:
@@ -518,10 +521,10 @@ def read_ids(part: IdRange) -> list[IdLine]:
     if not pieces[-1]:
         pieces.pop()
     for number, line in enumerate(pieces, part.first):
-        found, end = match_id(line), min(start + len(line) + 1, len(raw))
-        if found is None or len(line) > part.limit:
+        matched, end = match_id(line), min(start + len(line) + 1, len(raw))
+        if matched is None or len(line) > part.limit:
             return [IdLine("", -1, part.start, part.start)]
-        text = found[1].strip(b'"').decode("latin-1")  # the same text for the same bytes
+        text = matched[1].strip(b'"').decode("latin-1")  # the same text for the same bytes
         lines.append(IdLine(text, number, part.start + start, part.start + end))
         start = end
     return lines
@@ -548,16 +551,16 @@ def joined_partitions(lines: Iterable[JoinedLine], size: int) -> Iterator[Partit
 def _joined_partition(lines: list[JoinedLine]) -> Partition:
     truth = LineRange(int(lines[0].start or 0), int(lines[-1].end or 0), lines[0].number)
     candidates = [
-        (each.candidate_start, each.candidate_end, each.candidate)
-        for each in lines
-        if each.candidate_start is not None
-        and each.candidate_end is not None
-        and each.candidate is not None
+        (line.candidate_start, line.candidate_end, line.candidate)
+        for line in lines
+        if line.candidate_start is not None
+        and line.candidate_end is not None
+        and line.candidate is not None
     ]
     return Partition(truth, LineList(tuple(candidates)))
 
 
-def _candidate_places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.int64] | None:
+def _candidate_rows(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.int64] | None:
     """Return the row of the truth for each candidate, or `None` if the order differs."""
     if truth.ids is None or candidate.ids is None:
         return np.arange(len(candidate)) if len(candidate) <= len(truth) else None
@@ -565,26 +568,28 @@ def _candidate_places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.
     ordered = truth.ids[order]
     if len(ordered) > 1 and (np.diff(ordered) == 0).any():
         return None
-    found = np.minimum(np.searchsorted(ordered, candidate.ids), len(ordered) - 1)
-    places: NDArray[np.int64] = order[found]
-    in_order = bool((np.diff(places) > 0).all())
-    return places if in_order and bool((ordered[found] == candidate.ids).all()) else None
+    nearest = np.minimum(np.searchsorted(ordered, candidate.ids), len(ordered) - 1)
+    truth_rows: NDArray[np.int64] = order[nearest]
+    in_order = bool((np.diff(truth_rows) > 0).all())
+    return truth_rows if in_order and bool((ordered[nearest] == candidate.ids).all()) else None
 
 
-def _parts_by_place(
+def _parts_by_row(
     sides: Sequence[InputSide],
     offsets: Sequence[LineOffsets],
     edges: Sequence[int],
-    places: NDArray[np.int64],
+    truth_rows: NDArray[np.int64],
 ) -> Iterator[Partition]:
-    """Yield the rows of the truth between the edges, with the candidates in these places."""
-    own, *other = (
-        _ranges_between(side.source, each, numbers)
-        for side, each, numbers in zip(
-            sides, offsets, (edges, np.searchsorted(places, edges).tolist()), strict=False
+    """Yield the rows of the truth between the edges, with the candidates of these rows."""
+    truth_ranges, *candidate_ranges = (
+        _ranges_between(side.source, side_offsets, numbers)
+        for side, side_offsets, numbers in zip(
+            sides, offsets, (edges, np.searchsorted(truth_rows, edges).tolist()), strict=False
         )
     )
-    yield from map(Partition, own, other[0] if other else repeat(None))
+    yield from map(
+        Partition, truth_ranges, candidate_ranges[0] if candidate_ranges else repeat(None)
+    )
 
 
 def _ranges_between(

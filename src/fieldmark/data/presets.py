@@ -1,16 +1,17 @@
 """Exports of other tools and responses of services as rows with an id and both sides.
 
-The rows of evaluation tools keep the keys of the export, so that other keys can be named; those of
+The rows of evaluation tools keep the keys of the export, so that other keys can be named; rows of
 services contain only the prediction and, in a document of its own, its confidences. A file in
-another form, or in an unknown version of a format, is an error that says what was expected.
+another form, or in an unknown version of a format, is an error that describes the expected form.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark import registry
 from fieldmark.data.input_files import (
@@ -28,7 +29,7 @@ from fieldmark.data.json_rows import ValueSource, ensure_documents, is_record, t
 from fieldmark.data.rows import DerivedSource, RowBlock, RowSource
 from fieldmark.data.sources import DirectorySource
 from fieldmark.errors import DataError, Location, OptionError, with_location
-from fieldmark.metrics.detection.regions import class_names
+from fieldmark.metrics.detections import class_names
 from fieldmark.model.case import CaseContext
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.reader import ExportReader
@@ -37,62 +38,57 @@ from fieldmark.values.json_text import LIMITS, Limits
 from fieldmark.values.paths import resolve
 from fieldmark.values.value_confidences import CONFIDENCE_KEY
 
-_Reader: TypeAlias = Callable[[JsonValue], list[JsonObject]]
+_ReadExport: TypeAlias = Callable[[JsonValue], list[JsonObject]]
 _LINE_ITEMS: Final = "line_items"
 
 
 def read_preset(source: RowSource, preset: str) -> RowSource:
     """Return the rows of an export; raise an error if the source is not such an export."""
-    reader = _reader(preset)
+    reader = registry.create(registry.load(Plugin.READERS, preset), {})
+    if not hasattr(reader, "rows"):
+        suffixes = ", ".join(getattr(reader, "suffixes", ()))
+        message = f"reader {preset!r} reads files with the suffix {suffixes} without --from"
+        raise OptionError("preset", message)
+
+    def read(value: JsonValue) -> list[JsonObject]:
+        try:
+            return list(cast("ExportReader", reader).rows(value))
+        except DataError:
+            raise
+        except Exception as error:  # of a plug-in
+            raise _not_readable(preset, f"{type(error).__name__}: {error}") from error
+
     if isinstance(source, DirectorySource):
-        converted = _PresetDirectory(source.name, source, reader)
-        first = next(converted.blocks()).rows[0]
+        directory = _PresetDirectory(source.name, source, read)
+        first = next(directory.blocks()).rows[0]
         if isinstance(first, UnreadableRow):
             raise DataError(first.reason, source.location(0))
-        return converted
+        return directory
     rows = [row for block in source.blocks() for row in block.rows]
-    value: JsonValue = source.value if isinstance(source, ValueSource) else None
-    if not isinstance(source, ValueSource):
+    if isinstance(source, ValueSource):
+        value = source.value
+    else:
         unreadable = next((row for row in rows if isinstance(row, UnreadableRow)), None)
         if unreadable is not None:
             raise DataError(unreadable.reason, Location(source.name))
         value = cast("list[JsonValue]", rows)
     try:
-        found = reader(value)
-        if not found:
-            raise _not(preset, "no rows in the export")
+        exported = read(value)
+        if not exported:
+            raise _not_readable(preset, "no rows in the export")
     except DataError as error:
         raise with_location(error, Location(source.name)) from None
     source.close()
-    converted_file = ValueSource(source.name, cast("list[JsonValue]", found))
-    converted_file.bytes_total = converted_file.bytes_read = source.bytes_total
-    return converted_file
-
-
-def _reader(preset: str) -> _Reader:
-    """Return the function of a reader; an exception of a plug-in becomes an error of the data."""
-    made = registry.create(registry.load(Plugin.READERS, preset), {})
-    if not hasattr(made, "rows"):
-        suffixes = ", ".join(getattr(made, "suffixes", ()))
-        message = f"reader {preset!r} reads files with the suffix {suffixes} without --from"
-        raise OptionError("preset", message)
-
-    def rows(value: JsonValue) -> list[JsonObject]:
-        try:
-            return list(cast("ExportReader", made).rows(value))
-        except DataError:
-            raise
-        except Exception as error:
-            raise _not(preset, f"{type(error).__name__}: {error}") from error
-
-    return rows
+    converted = ValueSource(source.name, cast("list[JsonValue]", exported))
+    converted.bytes_total = converted.bytes_read = source.bytes_total
+    return converted
 
 
 @dataclass(slots=True)
 class _PresetDirectory(DerivedSource):
     """A directory with one document of a service per file."""
 
-    reader: _Reader
+    read: _ReadExport
 
     def __post_init__(self) -> None:
         DerivedSource.__post_init__(self)
@@ -101,13 +97,13 @@ class _PresetDirectory(DerivedSource):
     def blocks(self) -> Iterator[RowBlock]:
         """Read the documents; a file with several is unreadable."""
         for block in self._source_blocks():
-            yield RowBlock(list(map(self._row, block.rows)), block.places, block.ids)
+            yield RowBlock(list(map(self._row, block.rows)), block.positions, block.ids)
 
     def _row(self, row: Row) -> Row:
         if isinstance(row, UnreadableRow):
             return row
         try:
-            rows = self.reader(row)
+            rows = self.read(row)
         except DataError as error:
             return UnreadableRow(error.message)
         if len(rows) != 1:
@@ -115,21 +111,25 @@ class _PresetDirectory(DerivedSource):
         return {key: value for key, value in rows[0].items() if key != "id"}
 
 
-def _not(preset: str, reason: str) -> DataError:
+class _NotExportedError(Exception):
+    """A value is not an export of the tool; the message says why."""
+
+
+def _not_readable(preset: str, reason: str) -> DataError:
     return DataError(f"not an export that --from {preset} can read: {reason}")
 
 
 def _objects(value: JsonValue) -> list[JsonObject]:
     """Return the objects of a list, or nothing if it is something else."""
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return []
     return cast("list[JsonObject]", value)
 
 
 def _at(value: JsonValue, path: str) -> JsonValue:
     """Return the value at a path, or null."""
-    found = resolve(value, path)
-    return None if isinstance(found, Missing) else found
+    resolved = resolve(value, path)
+    return None if isinstance(resolved, Missing) else resolved
 
 
 # --- services -------------------------------------------------------------------------------------
@@ -150,9 +150,9 @@ class _Rated(NamedTuple):
 
 def _filled(confidences: JsonValue, default: JsonValue) -> JsonValue:
     if isinstance(confidences, dict):
-        return {key: _filled(each, default) for key, each in confidences.items()}
+        return {key: _filled(inner, default) for key, inner in confidences.items()}
     if isinstance(confidences, list):
-        return [_filled(each, default) for each in confidences]
+        return [_filled(inner, default) for inner in confidences]
     return default if confidences is None else confidences
 
 
@@ -164,42 +164,45 @@ def _rated_object(parts: Mapping[str, _Rated]) -> _Rated:
 
 
 def _rated_list(parts: Iterable[_Rated]) -> _Rated:
-    listed = list(parts)
-    return _Rated([part.value for part in listed], [part.confidence for part in listed])
+    items = list(parts)
+    return _Rated([part.value for part in items], [part.confidence for part in items])
 
 
 def _rows(documents: Iterable[_Rated]) -> list[JsonObject]:
     """Return the rows of the documents of one file, which are numbered if there are several."""
-    listed = list(documents)
-    several = len(listed) > 1
+    rated = list(documents)
+    several = len(rated) > 1
     return [
         {
-            **({"id": str(place)} if several else {}),
-            "candidate": each.value,
-            CONFIDENCE_KEY: each.confidence,
+            **({"id": str(number)} if several else {}),
+            "candidate": document.value,
+            CONFIDENCE_KEY: document.confidence,
         }
-        for place, each in enumerate(listed, start=1)
+        for number, document in enumerate(rated, start=1)
     ]
 
 
 def _collect(pairs: Iterable[tuple[str, _Rated]]) -> _Rated:
     """Return fields by name; a name with several different values has a list of them.
 
-    A value that was found several times has the confidence with which it was found first.
+    A value that occurs several times has its first confidence.
     """
-    values: dict[str, list[_Rated]] = {}
-    for name, value in pairs:
-        found = values.setdefault(name, [])
-        if value.value not in [each.value for each in found]:
-            found.append(value)
+    fields: dict[str, list[_Rated]] = {}
+    for name, rated in pairs:
+        occurrences = fields.setdefault(name, [])
+        if rated.value not in [occurrence.value for occurrence in occurrences]:
+            occurrences.append(rated)
     return _rated_object(
-        {name: each[0] if len(each) == 1 else _rated_list(each) for name, each in values.items()}
+        {
+            name: occurrences[0] if len(occurrences) == 1 else _rated_list(occurrences)
+            for name, occurrences in fields.items()
+        }
     )
 
 
 def _merged(*documents: _Rated) -> _Rated:
     """Return one document with the fields of several."""
-    objects = [(each.value, each.confidence) for each in documents]
+    objects = [(document.value, document.confidence) for document in documents]
     values = {key: part for value, _ in objects for key, part in cast("JsonObject", value).items()}
     rated = {key: part for _, own in objects for key, part in cast("JsonObject", own).items()}
     return _Rated(values, rated)
@@ -212,14 +215,14 @@ def _textract(value: JsonValue) -> list[JsonObject]:
     blocks = {str(block.get("Id")): block for block in _objects(_at(value, "Blocks"))}
     document = _merged(_textract_forms(blocks), _textract_queries(blocks))
     if not document.value:
-        found = "no ExpenseDocuments, and no forms or queries in Blocks"
-        raise _not(Textract.name, found)
+        reason = "no ExpenseDocuments, and no forms or queries in Blocks"
+        raise _NotExportedError(reason)
     return _rows([document])
 
 
 def _percentage(*values: JsonValue) -> JsonValue:
     """Return the first confidence as a percentage, as in all responses of Textract."""
-    number = next((each for each in values if isinstance(each, int | float)), None)
+    number = next((value for value in values if isinstance(value, int | float)), None)
     return None if number is None else f"{number}%"
 
 
@@ -230,14 +233,14 @@ def _expense(expense: JsonObject) -> _Rated:
         for item in _objects(group.get("LineItems")):
             fields = map(_expense_field, _objects(item.get("LineItemExpenseFields")))
             # The text of the whole row repeats its cells.
-            items.append(_collect(each for each in fields if each[0] != "EXPENSE_ROW"))
+            items.append(_collect(named for named in fields if named[0] != "EXPENSE_ROW"))
     return _merged(document, _rated_object({_LINE_ITEMS: _rated_list(items)}))
 
 
 def _expense_field(field: JsonObject) -> tuple[str, _Rated]:
     """Return the type and the text of a field; one of another type has its printed label.
 
-    The confidence is that of the text, otherwise that of the type.
+    The confidence belongs to the text, otherwise to the type.
     """
     name = str(_at(field, "Type.Text"))
     label = _at(field, "LabelDetection.Text")
@@ -250,10 +253,10 @@ def _expense_field(field: JsonObject) -> tuple[str, _Rated]:
 def _related(block: JsonObject, kind: str) -> list[str]:
     relations = _objects(block.get("Relationships"))
     return [
-        str(each)
+        str(block_id)
         for relation in relations
         if relation.get("Type") == kind
-        for each in cast("list[JsonValue]", relation.get("Ids") or [])
+        for block_id in cast("list[JsonValue]", relation.get("Ids") or [])
     ]
 
 
@@ -262,28 +265,28 @@ def _textract_forms(blocks: Mapping[str, JsonObject]) -> _Rated:
     for block in blocks.values():
         kinds = block.get("EntityTypes")
         if block.get("BlockType") == "KEY_VALUE_SET" and isinstance(kinds, list) and "KEY" in kinds:
-            values = [blocks[each] for each in _related(block, "VALUE") if each in blocks]
-            texts = [_block_text(each, blocks) for each in values]
+            values = [blocks[value] for value in _related(block, "VALUE") if value in blocks]
+            texts = [_block_text(value, blocks) for value in values]
             name = str(_block_text(block, blocks) or "").rstrip(": ")
             text = texts[0] if len(texts) == 1 else " ".join(map(str, texts)) or None
-            words = [
-                _percentage(blocks.get(word, {}).get("Confidence"))
-                for each in values
-                for word in _related(each, "CHILD")
+            own = _percentage(*(value.get("Confidence") for value in values))
+            of_words: list[JsonValue] = [
+                confidence
+                for value in values
+                for word in _related(value, "CHILD")
+                if (confidence := _percentage(blocks.get(word, {}).get("Confidence"))) is not None
             ]
-            own = _percentage(*(each.get("Confidence") for each in values))
-            # Otherwise the words have one each, of which the lowest counts, or only the name has.
-            known: list[JsonValue] = [each for each in words if each is not None]
-            rated = own or known or _percentage(block.get("Confidence"))
+            # Without a confidence of the value, the lowest of its words counts, otherwise the name.
+            rated = own or of_words or _percentage(block.get("Confidence"))
             fields.append((name, _Rated(text, rated)))
     return _collect(fields)
 
 
 def _block_text(block: JsonObject, blocks: Mapping[str, JsonObject]) -> JsonValue:
     """Return the words of a block, or whether its check box is selected."""
-    children = [blocks[each] for each in _related(block, "CHILD") if each in blocks]
-    boxes = [each for each in children if each.get("BlockType") == "SELECTION_ELEMENT"]
-    words = [str(each["Text"]) for each in children if "Text" in each]
+    children = [blocks[child] for child in _related(block, "CHILD") if child in blocks]
+    boxes = [child for child in children if child.get("BlockType") == "SELECTION_ELEMENT"]
+    words = [str(child["Text"]) for child in children if "Text" in child]
     if boxes and not words:
         return boxes[0].get("SelectionStatus") == "SELECTED"
     return " ".join(words) or None
@@ -294,7 +297,9 @@ def _textract_queries(blocks: Mapping[str, JsonObject]) -> _Rated:
     for block in blocks.values():
         if block.get("BlockType") == "QUERY":
             name = _at(block, "Query.Alias") or _at(block, "Query.Text")
-            answers = [blocks[each] for each in _related(block, "ANSWER") if each in blocks]
+            answers = [
+                blocks[answer_id] for answer_id in _related(block, "ANSWER") if answer_id in blocks
+            ]
             answer = answers[0] if answers else {}
             rated = _percentage(answer.get("Confidence"))
             fields.append((str(name), _Rated(answer.get("Text"), rated)))
@@ -304,7 +309,7 @@ def _textract_queries(blocks: Mapping[str, JsonObject]) -> _Rated:
 def _azure(value: JsonValue) -> list[JsonObject]:
     status = _at(value, "status")
     if isinstance(status, str) and status.lower() != "succeeded":
-        raise _not(AzureDocumentIntelligence.name, f"the status of the analysis is {status!r}")
+        raise _NotExportedError(f"the status of the analysis is {status!r}")
     result = _at(value, "analyzeResult")
     result = value if result is None else result
     labels = _at(value, "fieldLabels")
@@ -317,17 +322,16 @@ def _azure(value: JsonValue) -> list[JsonObject]:
     )
     if not documents:
         version = _at(result, "apiVersion") or _at(result, "version")
-        found = f" (version {version})" if version else ""
-        raise _not(
-            AzureDocumentIntelligence.name,
-            f"no documents or documentResults in analyzeResult{found}",
+        shown = f" (version {version})" if version else ""
+        raise _NotExportedError(
+            f"no documents or documentResults in analyzeResult{shown}",
         )
-    return _rows(_azure_fields(each.get("fields")) for each in documents)
+    return _rows(_azure_fields(document.get("fields")) for document in documents)
 
 
 def _azure_fields(fields: JsonValue) -> _Rated:
     if not isinstance(fields, dict):
-        raise _not(AzureDocumentIntelligence.name, "a document without fields")
+        raise _NotExportedError("a document without fields")
     return _rated_object({name: _azure_value(field) for name, field in fields.items()})
 
 
@@ -350,18 +354,18 @@ def _google(value: JsonValue) -> list[JsonObject]:
     document = _at(value, "document")
     document = value if document is None else document
     if not isinstance(document, dict) or not isinstance(document.get("entities"), list):
-        raise _not(GoogleDocumentAi.name, "no list of entities in the document")
+        raise _NotExportedError("no list of entities in the document")
     return _rows([_entities(_objects(document["entities"]))])
 
 
 def _entities(entities: Iterable[JsonObject]) -> _Rated:
-    """Return entities by type; those with properties are always lists of objects."""
+    """Return entities by type; entities with properties are always lists of objects."""
     plain: list[tuple[str, _Rated]] = []
     grouped: dict[str, list[_Rated]] = {}
     for entity in entities:
         kind = entity.get("type", entity.get("type_"))
         if not isinstance(kind, str):
-            raise _not(GoogleDocumentAi.name, "an entity without a type")
+            raise _NotExportedError("an entity without a type")
         name = kind.rpartition("/")[2]
         properties = _objects(entity.get("properties"))
         if properties:
@@ -369,8 +373,8 @@ def _entities(entities: Iterable[JsonObject]) -> _Rated:
             continue
         normalized = entity.get("normalizedValue", entity.get("normalized_value"))
         text = _at(normalized, "text") or entity.get("mentionText", entity.get("mention_text"))
-        found = text.strip() if isinstance(text, str) else text
-        plain.append((name, _Rated(found, entity.get("confidence"))))
+        content = text.strip() if isinstance(text, str) else text
+        plain.append((name, _Rated(content, entity.get("confidence"))))
     lists = {name: _rated_list(items) for name, items in grouped.items()}
     return _merged(_collect(plain), _rated_object(lists))
 
@@ -383,13 +387,15 @@ _MINDEE_DETAILS: Final = frozenset(
 def _mindee(value: JsonValue) -> list[JsonObject]:
     prediction = _at(value, "document.inference.prediction")
     if not isinstance(prediction, dict):
-        found = "no document.inference.prediction, as in responses of API version 1"
-        raise _not(Mindee.name, found)
-    return _rows([_rated_object({name: _mindee_value(each) for name, each in prediction.items()})])
+        reason = "no document.inference.prediction, as in responses of API version 1"
+        raise _NotExportedError(reason)
+    return _rows(
+        [_rated_object({name: _mindee_value(field) for name, field in prediction.items()})]
+    )
 
 
 def _mindee_value(field: JsonValue) -> _Rated:
-    """Return a field; the confidence of an object is that of all its values."""
+    """Return a field; the confidence of an object applies to all its values."""
     if isinstance(field, list):
         return _rated_list(map(_mindee_value, field))
     if not isinstance(field, dict):
@@ -397,12 +403,12 @@ def _mindee_value(field: JsonValue) -> _Rated:
     own = field.get("confidence")
     if "values" in field:
         contents = [
-            _Rated(each.get("content"), each.get("confidence", own))
-            for each in _objects(field["values"])
+            _Rated(part.get("content"), part.get("confidence", own))
+            for part in _objects(field["values"])
         ]
         return _rated_list(contents) if len(contents) > 1 else next(iter(contents), _Rated(None))
-    rest = {key: each for key, each in field.items() if key not in _MINDEE_DETAILS}
-    return _Rated(rest["value"] if rest.keys() == {"value"} else rest, own)
+    parts = {key: part for key, part in field.items() if key not in _MINDEE_DETAILS}
+    return _Rated(parts["value"] if parts.keys() == {"value"} else parts, own)
 
 
 # --- evaluation tools -----------------------------------------------------------------------------
@@ -410,8 +416,8 @@ def _mindee_value(field: JsonValue) -> _Rated:
 
 def _langsmith(value: JsonValue) -> list[JsonObject]:
     examples = _objects(_at(value, "examples")) or _objects(value)
-    if not examples or not all("inputs" in each for each in examples):
-        raise _not(LangSmith.name, "no list of examples with inputs")
+    if not examples or not all("inputs" in example for example in examples):
+        raise _NotExportedError("no list of examples with inputs")
     rows: list[JsonObject] = []
     for example in examples:
         row = dict(example)
@@ -434,7 +440,7 @@ def _braintrust(value: JsonValue) -> list[JsonObject]:
         and ("output" in row or "expected" in row)
     ]
     if not rows:
-        raise _not(Braintrust.name, "no rows with output or expected")
+        raise _NotExportedError("no rows with output or expected")
     return [_renamed(row, {"output": "candidate"}) for row in rows]
 
 
@@ -445,7 +451,7 @@ def _renamed(row: JsonObject, names: Mapping[str, str]) -> JsonObject:
 def _openai_evals(value: JsonValue) -> list[JsonObject]:
     rows = _objects(value)
     if any("spec" in row for row in rows):
-        found = [
+        events = [
             {
                 "id": row.get("sample_id"),
                 "expected": _at(row, "data.expected"),
@@ -454,24 +460,24 @@ def _openai_evals(value: JsonValue) -> list[JsonObject]:
             for row in rows
             if row.get("type") == "match"
         ]
-        if not found:
-            raise _not(OpenAiEvals.name, "the log has no events of the type match")
-        return found
+        if not events:
+            raise _NotExportedError("the log has no events of the type match")
+        return events
     if rows and all("ideal" in row and "input" in row for row in rows):
         return [_renamed(row, {"ideal": "expected"}) for row in rows]
     if rows and all("item" in row and "data_source_idx" in row for row in rows):
         several = len({str(row.get("run_id")) for row in rows}) > 1
         return [_hosted_item(row, several=several) for row in rows]
-    raise _not(OpenAiEvals.name, "neither a log of oaieval, nor samples, nor output items")
+    raise _NotExportedError("neither a log of oaieval, nor samples, nor output items")
 
 
 def _hosted_item(row: JsonObject, *, several: bool) -> JsonObject:
     number = str(row["data_source_idx"])
-    made = {**row, "id": f"{row.get('run_id')}/{number}" if several else number}
+    converted = {**row, "id": f"{row.get('run_id')}/{number}" if several else number}
     outputs = _objects(_at(row, "sample.outputs"))
     if outputs and not _at(row, "sample.error"):
-        made["candidate"] = outputs[-1].get("content")
-    return made
+        converted["candidate"] = outputs[-1].get("content")
+    return converted
 
 
 _PROMPTFOO_VERSIONS: Final = (1, 2, 3, 4)
@@ -482,13 +488,13 @@ def _promptfoo(value: JsonValue) -> list[JsonObject]:
     results = _objects(outer) or _objects(_at(outer, "results"))
     version = _at(value, "version") or _at(outer, "version")
     if not results:
-        raise _not(Promptfoo.name, "no list of results")
+        raise _NotExportedError("no list of results")
     if version not in _PROMPTFOO_VERSIONS:
-        raise _not(Promptfoo.name, f"unknown version {version!r}")
-    prompts = {(str(each.get("promptIdx")), str(_at(each, "provider.id"))) for each in results}
+        raise _NotExportedError(f"unknown version {version!r}")
+    prompts = {(str(entry.get("promptIdx")), str(_at(entry, "provider.id"))) for entry in results}
     rows: list[JsonObject] = []
-    for place, result in enumerate(results):
-        number = str(result.get("testIdx", place))
+    for index, result in enumerate(results):
+        number = str(result.get("testIdx", index))
         several = len(prompts) > 1
         row: JsonObject = {
             **result,
@@ -498,7 +504,7 @@ def _promptfoo(value: JsonValue) -> list[JsonObject]:
         if output is not None:
             row["candidate"] = output
         checks = _objects(_at(result, "testCase.assert"))
-        equals = [each.get("value") for each in checks if each.get("type") == "equals"]
+        equals = [entry.get("value") for entry in checks if entry.get("type") == "equals"]
         if equals:
             row["expected"] = equals[0]
         rows.append(row)
@@ -511,12 +517,12 @@ _ATTACHMENTS: Final = ("attachment://", "tc://")
 
 def _inspect(value: JsonValue) -> list[JsonObject]:
     if not isinstance(value, dict) or "eval" not in value:
-        raise _not(Inspect.name, "no log of an evaluation")
+        raise _NotExportedError("no log of an evaluation")
     if value.get("version") != _INSPECT_VERSION:
-        raise _not(Inspect.name, f"unknown version {value.get('version')!r}")
+        raise _NotExportedError(f"unknown version {value.get('version')!r}")
     samples = _objects(value.get("samples"))
     if not samples:
-        raise _not(Inspect.name, f"no samples (status {value.get('status')!r})")
+        raise _NotExportedError(f"no samples (status {value.get('status')!r})")
     epochs = {sample.get("epoch") for sample in samples if isinstance(sample.get("epoch"), int)}
     rows: list[JsonObject] = []
     for sample in samples:
@@ -537,7 +543,7 @@ def _inspect(value: JsonValue) -> list[JsonObject]:
 
 
 def _inspect_text(value: JsonValue, sample: JsonObject) -> JsonValue:
-    """Return a text that may be stored elsewhere in the sample; a list of one text is the text."""
+    """Return a text; it can be a list of one text or refer to another part of the sample."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str) or not value.startswith(_ATTACHMENTS):
@@ -546,7 +552,7 @@ def _inspect_text(value: JsonValue, sample: JsonObject) -> JsonValue:
     for stored in (sample.get("attachments"), _at(sample, "transcript.content")):
         if isinstance(stored, dict) and digest in stored:
             return stored[digest]
-    raise _not(Inspect.name, f"sample {sample.get('id')!r} refers to a missing attachment")
+    raise _NotExportedError(f"sample {sample.get('id')!r} refers to a missing attachment")
 
 
 _TASK_TYPES: Final = ("choices", "textarea", "number", "rating", "datetime", "taxonomy")
@@ -558,26 +564,30 @@ _CONTENT_KEYS: Final = {"textarea": "text"}
 def _label_studio(value: JsonValue) -> list[JsonObject]:
     tasks = [value] if isinstance(value, dict) and "data" in value else _objects(value)
     if not tasks or not all("annotations" in task or "predictions" in task for task in tasks):
-        found = "no tasks with annotations or predictions; export them as JSON, not as JSON-MIN"
-        raise _not(LabelStudio.name, found)
+        reason = "no tasks with annotations or predictions; export them as JSON, not as JSON-MIN"
+        raise _NotExportedError(reason)
     rows: list[JsonObject] = []
-    for place, task in enumerate(tasks, start=1):
+    for number, task in enumerate(tasks, start=1):
         row = {**task}
         if "id" in task:
             row["id"] = str(task["id"])
-        kept = [each for each in _objects(task.get("annotations")) if not each.get("was_cancelled")]
-        verified = [each for each in kept if each.get("ground_truth")]
-        where = f"task {row.get('id', place)}"
-        for key, listed in (
-            ("expected", verified or kept),
+        annotations = [
+            annotation
+            for annotation in _objects(task.get("annotations"))
+            if not annotation.get("was_cancelled")
+        ]
+        verified = [annotation for annotation in annotations if annotation.get("ground_truth")]
+        where = f"task {row.get('id', number)}"
+        for key, documents in (
+            ("expected", verified or annotations),
             ("candidate", _objects(task.get("predictions"))),
         ):
-            if len(listed) > 1:
+            if len(documents) > 1:
                 noun = "annotations" if key == "expected" else "predictions"
                 hint = "mark one as ground truth" if key == "expected" else "export only one model"
-                raise _not(LabelStudio.name, f"{where} has {len(listed)} {noun}; {hint}")
-            if listed:
-                document = _task_document(_objects(listed[0].get("result")))
+                raise _NotExportedError(f"{where} has {len(documents)} {noun}; {hint}")
+            if documents:
+                document = _task_document(_objects(documents[0].get("result")))
                 row[key] = document.value
                 row |= {CONFIDENCE_KEY: document.confidence} if key == "candidate" else {}
         rows.append(row)
@@ -592,12 +602,12 @@ def _task_document(results: Iterable[JsonObject]) -> _Rated:
     regions: dict[str, dict[str, JsonValue]] = {}
     fields: list[tuple[str, _Rated]] = []
     results = list(results)
-    placed = {str(each.get("id")) for each in results if _is_region(each)}
-    for place, result in enumerate(results):
+    placed = {str(result.get("id")) for result in results if _is_region(result)}
+    for index, result in enumerate(results):
         kind, value = str(result.get("type")), result.get("value")
         if kind in _WITHOUT_CONTENT or not isinstance(value, dict):
             continue
-        name = str(result.get("id", f"#{place}"))
+        name = str(result.get("id", f"#{index}"))
         if kind in _TASK_TYPES:
             content = value.get(_CONTENT_KEYS.get(kind, kind))
             if name in placed:
@@ -612,15 +622,17 @@ def _task_document(results: Iterable[JsonObject]) -> _Rated:
             region |= {"text": value["text"]} if "text" in value else {}
             region |= {"score": result["score"]} if "score" in result else {}
             if "width" in value:
-                region["bbox"] = [value.get(each) for each in ("x", "y", "width", "height")]
+                region["bbox"] = [value.get(side) for side in ("x", "y", "width", "height")]
         else:
-            raise _not(LabelStudio.name, f"results of the type {kind!r} are not supported")
+            raise _NotExportedError(f"results of the type {kind!r} are not supported")
     fields += [
-        (str(each.get("class")), _Rated(each["text"], each.get("score")))
-        for each in regions.values()
-        if "text" in each
+        (str(region.get("class")), _Rated(region["text"], region.get("score")))
+        for region in regions.values()
+        if "text" in region
     ]
-    boxes = [_Rated(each, each.get("score")) for each in regions.values() if "text" not in each]
+    boxes = [
+        _Rated(region, region.get("score")) for region in regions.values() if "text" not in region
+    ]
     return _merged(
         _collect(fields), _rated_object({"regions": _rated_list(boxes)} if boxes else {})
     )
@@ -639,115 +651,38 @@ def _joined(value: JsonValue) -> JsonValue:
 # --- readers --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LangSmith:
-    """Data sets and experiments of LangSmith."""
+def _export_reader(name: str, summary: str, read: _ReadExport) -> type[ExportReader]:
+    """Return the class of a reader, as plug-ins define it."""
 
-    name: ClassVar[str] = "langsmith"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
+    def rows(_: ExportReader, value: JsonValue) -> list[JsonObject]:
         """Return the rows of an export."""
-        return _langsmith(value)
+        try:
+            return read(value)
+        except _NotExportedError as error:
+            raise _not_readable(name, str(error)) from None
+
+    namespace = {"__doc__": summary, "name": name, "rows": rows}
+    reader = dataclasses.make_dataclass(name, (), frozen=True, namespace=namespace)
+    return cast("type[ExportReader]", reader)
 
 
-@dataclass(frozen=True, slots=True)
-class Braintrust:
-    """Experiments of Braintrust."""
-
-    name: ClassVar[str] = "braintrust"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _braintrust(value)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenAiEvals:
-    """Samples, logs and output items of OpenAI Evals."""
-
-    name: ClassVar[str] = "openai-evals"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _openai_evals(value)
+LangSmith = _export_reader("langsmith", "Data sets and experiments of LangSmith.", _langsmith)
+Braintrust = _export_reader("braintrust", "Experiments of Braintrust.", _braintrust)
+OpenAiEvals = _export_reader(
+    "openai-evals", "Samples, logs and output items of OpenAI Evals.", _openai_evals
+)
+Promptfoo = _export_reader("promptfoo", "Results of promptfoo.", _promptfoo)
+Inspect = _export_reader("inspect", "Logs of Inspect AI.", _inspect)
+LabelStudio = _export_reader("labelstudio", "Annotations of Label Studio.", _label_studio)
+Textract = _export_reader("textract", "Responses of Amazon Textract.", _textract)
+AzureDocumentIntelligence = _export_reader(
+    "azure-di", "Responses of Azure AI Document Intelligence.", _azure
+)
+GoogleDocumentAi = _export_reader("google-docai", "Documents of Google Document AI.", _google)
+Mindee = _export_reader("mindee", "Responses of Mindee.", _mindee)
 
 
-@dataclass(frozen=True, slots=True)
-class Promptfoo:
-    """Results of promptfoo."""
-
-    name: ClassVar[str] = "promptfoo"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _promptfoo(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Inspect:
-    """Logs of Inspect AI."""
-
-    name: ClassVar[str] = "inspect"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _inspect(value)
-
-
-@dataclass(frozen=True, slots=True)
-class LabelStudio:
-    """Annotations of Label Studio."""
-
-    name: ClassVar[str] = "labelstudio"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _label_studio(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Textract:
-    """Responses of Amazon Textract."""
-
-    name: ClassVar[str] = "textract"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _textract(value)
-
-
-@dataclass(frozen=True, slots=True)
-class AzureDocumentIntelligence:
-    """Responses of Azure AI Document Intelligence."""
-
-    name: ClassVar[str] = "azure-di"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _azure(value)
-
-
-@dataclass(frozen=True, slots=True)
-class GoogleDocumentAi:
-    """Documents of Google Document AI."""
-
-    name: ClassVar[str] = "google-docai"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _google(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Mindee:
-    """Responses of Mindee."""
-
-    name: ClassVar[str] = "mindee"
-
-    def rows(self, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        return _mindee(value)
-
+# --- COCO -----------------------------------------------------------------------------------------
 
 COCO_LIMITS: Final = Limits(document_bytes=1 << 30, nodes=100_000_000)
 """Larger limits, because one file contains a whole data set."""
@@ -765,9 +700,9 @@ class CocoSource(ValueSource):
     images: tuple[str, ...]
 
 
-def coco_truth(given: InputLike, dialect: JsonDialect) -> CocoSource:
+def coco_truth(file: InputLike, dialect: JsonDialect) -> CocoSource:
     """Read an instances file: the annotations of all images, sorted by image id."""
-    name, value, size = _read(given, dialect, Role.TRUTH.label)
+    name, value, size = _read(file, dialect, Role.TRUTH.label)
     where = Location(name)
     images = _read_entries(value, "images", where)
     annotations = _read_entries(value, "annotations", where)
@@ -778,7 +713,11 @@ def coco_truth(given: InputLike, dialect: JsonDialect) -> CocoSource:
         raise with_location(error, where) from None
     ids = sorted(
         {_read_id(image, "id", "image", where) for image in images},
-        key=lambda each: (isinstance(each, str), each if isinstance(each, int) else 0, str(each)),
+        key=lambda identifier: (
+            isinstance(identifier, str),
+            identifier if isinstance(identifier, int) else 0,
+            str(identifier),
+        ),
     )
     regions: _Regions = {str(image): {"regions": [], "crowd": []} for image in ids}
     for number, entry in enumerate(annotations, start=1):
@@ -795,9 +734,9 @@ def coco_truth(given: InputLike, dialect: JsonDialect) -> CocoSource:
     return source
 
 
-def coco_candidate(given: InputLike, dialect: JsonDialect, truth: CocoSource) -> CocoSource:
+def coco_candidate(file: InputLike, dialect: JsonDialect, truth: CocoSource) -> CocoSource:
     """Read a results file: the detections of each image, or none."""
-    name, value, size = _read(given, dialect, Role.CANDIDATE.label)
+    name, value, size = _read(file, dialect, Role.CANDIDATE.label)
     where = Location(name)
     if isinstance(value, dict):
         value = value.get("annotations")
@@ -833,20 +772,20 @@ def _make_source(
     return source
 
 
-def _read(given: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonValue, int]:
+def _read(file: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonValue, int]:
     """Return the name, content and size of an input."""
     if dialect.limits == LIMITS:
         dialect.limits = COCO_LIMITS
     opened: InputFile | None = None
-    if isinstance(given, str | Path):
-        opened = open_stdin() if str(given) == STDIN else open_file(given)
-    elif is_stream(given):
-        opened = buffer_stream(given, side)
+    if isinstance(file, str | Path):
+        opened = open_stdin() if str(file) == STDIN else open_file(file)
+    elif is_stream(file):
+        opened = buffer_stream(file, side)
     name = side if opened is None else opened.name
     try:
         if opened is None:
-            listed = given if is_record(given) else list(ensure_documents(given, side))
-            return name, to_json_value(listed, dialect), 0
+            rows = file if is_record(file) else list(ensure_documents(file, side))
+            return name, to_json_value(rows, dialect), 0
         raw = read_whole(opened, dialect.limits.document_bytes)
         return name, parse_bytes(raw, dialect), opened.size
     except DataError as error:
@@ -857,22 +796,22 @@ def _read(given: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonV
 
 
 def _read_entries(value: JsonValue, part: str, where: Location) -> list[JsonObject]:
-    listed = value.get(part) if isinstance(value, dict) else None
-    if not isinstance(listed, list):
+    entries = value.get(part) if isinstance(value, dict) else None
+    if not isinstance(entries, list):
         raise DataError(f"not a COCO file: no list of {part}", where)
-    for number, entry in enumerate(listed, start=1):
+    for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, dict):
             raise DataError(f"{_ENTRY_NAMES[part]} {number} is not an object", where)
-    return cast("list[JsonObject]", listed)
+    return cast("list[JsonObject]", entries)
 
 
 def _read_id(entry: JsonObject, key: str, what: str, where: Location) -> str | int:
-    found = entry.get(key)
-    if isinstance(found, bool) or not isinstance(found, str | int):
+    identifier = entry.get(key)
+    if isinstance(identifier, bool) or not isinstance(identifier, str | int):
         raise DataError(
-            f"{what} has no {key}" if found is None else f"{what} has an invalid {key}", where
+            f"{what} has no {key}" if identifier is None else f"{what} has an invalid {key}", where
         )
-    return found
+    return identifier
 
 
 def _read_region(entry: JsonObject, names: _ClassNames, what: str, where: Location) -> JsonObject:

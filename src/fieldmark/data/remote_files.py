@@ -134,7 +134,7 @@ class RemoteFile(io.RawIOBase):
             raise connection.error("the server does not report the size of the file")
         self.size = int(info["size"])
         known = (info.get(key) for key in ("ETag", "etag", "LastModified", "mtime"))
-        self.version = str(next((each for each in known if each), ""))
+        self.version = str(next((version for version in known if version), ""))
         self._at = 0
         self._held, self._start = b"", 0
         self._ahead = 0
@@ -217,8 +217,8 @@ class RemoteDirectory:
             except FileNotFoundError:
                 return []
 
-        found = connection.requested(request, name=self.name)
-        return sorted(each.rstrip("/").rpartition("/")[2] for each in found if each != path)
+        paths = connection.requested(request, name=self.name)
+        return sorted(entry.rstrip("/").rpartition("/")[2] for entry in paths if entry != path)
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, or `None` if there is no such file."""

@@ -5,7 +5,7 @@ never through a symbolic link. Paths of requests start with the name of a root, 
 at all. Local paths may contain links, which are resolved first, and must not lead out of the roots.
 
 Windows cannot open a file relative to a directory. There, no step may be a link or junction, and
-after a file is opened, it must be the one that was checked.
+after a file is opened, it must be the file that was checked.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class FileEntry(NamedTuple):
 class OpenedPath:
     """An open file, directory, device, pipe or socket; Windows does not open directories."""
 
-    def __init__(self, name: str, fd: int | None, place: str) -> None:
+    def __init__(self, name: str, fd: int | None, path: str) -> None:
         self.name = name
-        self.place = place
+        self.path = path
         self._fd = fd
         mode = stat.S_IFDIR if fd is None else os.fstat(fd).st_mode
         self.is_directory = stat.S_ISDIR(mode)
@@ -76,15 +76,15 @@ class OpenedPath:
 
     def entries(self) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
         """List the entries of a directory."""
-        return os.scandir(self.place if self._fd is None else self._fd)
+        return os.scandir(self.path if self._fd is None else self._fd)
 
     def open(self, step: str, flags: int, stack: ExitStack, name: str = "") -> OpenedPath:
         """Open an entry of a directory, which is closed with the stack."""
-        place = os.path.join(self.place, step)  # noqa: PTH118 - as it is opened
-        fd = _open_in(self._fd, step, flags) if _RELATIVE else _open_checked(place, step)
+        path = os.path.join(self.path, step)  # noqa: PTH118 - as it is opened
+        fd = _open_in(self._fd, step, flags) if _RELATIVE else _open_checked(path, step)
         if fd is not None:
             stack.callback(os.close, fd)
-        return OpenedPath(name or step, fd, place)
+        return OpenedPath(name or step, fd, path)
 
 
 class DataRoots:
@@ -132,7 +132,7 @@ class DataRoots:
 
     def list_directory(self, path: str, limit: int) -> list[FileEntry]:
         """List the files and directories in a directory; links and hidden files are skipped."""
-        found: list[FileEntry] = []
+        listing: list[FileEntry] = []
         with self.open(path) as directory:
             if not directory.is_directory:
                 raise OutsideRootsError
@@ -143,10 +143,10 @@ class DataRoots:
                     visible = _STEP.fullmatch(entry.name) and not entry.name.startswith(".")
                     if visible and (is_directory or stat.S_ISREG(status.st_mode)):
                         size = 0 if is_directory else status.st_size
-                        found.append(FileEntry(entry.name, is_directory, size))
-                    if len(found) >= limit:
+                        listing.append(FileEntry(entry.name, is_directory, size))
+                    if len(listing) >= limit:
                         break
-        return sorted(found, key=lambda entry: (not entry.directory, entry.name))
+        return sorted(listing, key=lambda entry: (not entry.directory, entry.name))
 
 
 class LocalRoots:
@@ -199,7 +199,7 @@ def _open_below(root: str, steps: Sequence[str], name: str) -> Iterator[OpenedPa
 
 
 def _split(path: str) -> list[str]:
-    """Split a path into steps, none of which can lead upwards."""
+    """Split a path into steps; a step can never lead upwards."""
     steps = path.split("/")
     # Some file systems ignore a dot or a space at the end of a name.
     safe = all(_STEP.fullmatch(step) and not step.endswith((".", " ")) for step in steps)
@@ -215,17 +215,17 @@ def _open_in(directory: int | None, name: str, flags: int) -> int:
         raise OutsideRootsError from None
 
 
-def _open_checked(place: str, name: str) -> int | None:
+def _open_checked(path: str, name: str) -> int | None:
     """Open a path whose last step must not be a link; `None` for a directory."""
     if _DEVICE.fullmatch(name):
         raise OutsideRootsError
     try:
-        checked = os.lstat(place)
+        checked = os.lstat(path)
         if stat.S_ISDIR(checked.st_mode) and not _is_junction(checked):
             return None
         if not stat.S_ISREG(checked.st_mode):
             raise OutsideRootsError
-        fd = os.open(place, _FILE)
+        fd = os.open(path, _FILE)
     except (OSError, ValueError):
         raise OutsideRootsError from None
     if not os.path.samestat(checked, os.fstat(fd)):

@@ -1,4 +1,4 @@
-"""Sources of rows: blocks of parsed rows with their places."""
+"""Sources of rows: blocks of parsed rows with their positions."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class UnparsedRows(NamedTuple):
 
 
 class RowBlock(NamedTuple):
-    """Some rows in order, their places, and their ids if the source provides them.
+    """Some rows in order, their positions, and their ids if the source provides them.
 
-    If documents are `unparsed`, `rows` are only those rows that had to be parsed.
+    If documents are `unparsed`, `rows` are only the rows that had to be parsed.
     """
 
     rows: list[Row]
-    places: Sequence[int]
+    positions: Sequence[int]
     ids: list[str] | None = None
     unparsed: UnparsedRows | None = None
 
@@ -43,12 +43,20 @@ class RowBlock(NamedTuple):
 class RowSource(ABC):
     """The rows of one side of a comparison.
 
-    `in_memory` is true if all rows are in memory, `text_cells` if values are strings (CSV), and
-    `json_cells` if some of them were JSON. A table (`is_table`) has columns. `notes` say how the
-    rows are read. With `read_once`, the rows cannot be read again. The place of a row is its line
-    number if `has_lines` is true, otherwise its row number. `path` is where the file is if that is
-    not its name, and `version` that of a remote file. `files` must be closed; they include the copy
-    for reading rows out of order. `contexts` are those of cases by id, if rows do not contain them.
+    The position of a row is its line number if `has_lines` is true, otherwise its row number.
+
+    Attributes:
+        name: The name of the file, or of the side if rows are not in a file.
+        path: The location of the file, if it is not its name.
+        version: The version of a remote file.
+        is_table: Whether the rows have columns.
+        text_cells: Whether values are strings, as in CSV files.
+        json_cells: Whether some of these strings were JSON.
+        in_memory: Whether all rows are in memory.
+        read_once: Whether the rows cannot be read again.
+        notes: How the rows are read.
+        files: The files to close, also the copy for reading rows out of order.
+        contexts: The contexts of cases by id, if rows do not contain them.
     """
 
     has_lines: ClassVar[bool] = False
@@ -97,15 +105,15 @@ class RowSource(ABC):
         if self.version:
             self.open_unchanged().close()
 
-    def location(self, place: int) -> Location:
+    def location(self, position: int) -> Location:
         """Return the file and line of a row; a row of a document has no line."""
-        return Location(self.name, place) if self.has_lines else Location(self.name)
+        return Location(self.name, position) if self.has_lines else Location(self.name)
 
-    def describe(self, place: int) -> str:
-        """Return the place of a row for messages."""
+    def describe(self, position: int) -> str:
+        """Return the position of a row for messages."""
         if self.has_lines:
-            return f"{self.name}:{place}"
-        return f"{self.name} row {place}" if self.name else f"row {place}"
+            return f"{self.name}:{position}"
+        return f"{self.name} row {position}" if self.name else f"row {position}"
 
     def close(self) -> None:
         """Close all open files."""
@@ -115,7 +123,7 @@ class RowSource(ABC):
 
 @dataclass(slots=True)
 class DerivedSource(RowSource):
-    """The rows of another source, changed; places are those of the other source."""
+    """The rows of another source, changed; they keep the positions of that source."""
 
     source: RowSource
 
@@ -130,13 +138,13 @@ class DerivedSource(RowSource):
             self.json_cells = self.source.json_cells
             yield block
 
-    def location(self, place: int) -> Location:
+    def location(self, position: int) -> Location:
         """Return the location in the other source."""
-        return self.source.location(place)
+        return self.source.location(position)
 
-    def describe(self, place: int) -> str:
-        """Return the place in the other source."""
-        return self.source.describe(place)
+    def describe(self, position: int) -> str:
+        """Return the position in the other source."""
+        return self.source.describe(position)
 
     def check_unchanged(self) -> None:
         """Raise an error if a remote file has changed since it was opened."""

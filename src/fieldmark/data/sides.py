@@ -26,14 +26,14 @@ from fieldmark.data.input_warnings import (
 from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Role, Row, UnreadableRow, parse_text
 from fieldmark.data.json_rows import ValueSource, can_be_keyed, ensure_documents, is_record
-from fieldmark.data.layout import (
+from fieldmark.data.presets import coco_candidate, coco_truth, read_preset
+from fieldmark.data.row_layout import (
     Layout,
     detect_layout,
     detect_paired_layout,
     id_text,
     paired_keys,
 )
-from fieldmark.data.presets import coco_candidate, coco_truth, read_preset
 from fieldmark.data.rows import ID_KEYS, DerivedSource, RowBlock, RowSource
 from fieldmark.data.sources import DirectorySource, open_source
 from fieldmark.data.spreadsheets import Columns, XlsxSource, read_header
@@ -89,15 +89,15 @@ def make_dialect(role: Role, options: Inputs) -> JsonDialect:
 
 
 def open_single_input(
-    given: InputLike, options: Inputs, *, truth_alone: bool = False
+    pairs: InputLike, options: Inputs, *, truth_alone: bool = False
 ) -> OpenedInputs:
     """Open an input with both sides in each row, or with `truth_alone`, possibly only the truth."""
     dialect = make_dialect(Role.CANDIDATE, options)
     source: RowSource
     if options.format_in is not None:
-        source = coco_truth(given, dialect)
+        source = coco_truth(pairs, dialect)
     else:
-        source = open_source(_pairs_as_rows(given), dialect, side="", sheet=options.sheet)
+        source = open_source(_pairs_as_rows(pairs), dialect, side="", sheet=options.sheet)
     with ExitStack() as on_error:
         on_error.callback(source.close)
         _check_tables([source], options)
@@ -129,11 +129,11 @@ def open_single_input(
         return OpenedInputs(side, notes=notes, structural=structural)
 
 
-def open_candidate_input(given: InputLike, options: Inputs) -> InputSide:
+def open_candidate_input(candidate: InputLike, options: Inputs) -> InputSide:
     """Open an input with predictions only."""
     dialect = make_dialect(Role.CANDIDATE, options)
     label = Role.CANDIDATE.label
-    source: RowSource = open_source(given, dialect, side=label, text=True, sheet=options.sheet)
+    source: RowSource = open_source(candidate, dialect, side=label, text=True, sheet=options.sheet)
     with ExitStack() as on_error:
         on_error.callback(source.close)
         _check_tables([source], options)
@@ -150,18 +150,18 @@ def open_candidate_input(given: InputLike, options: Inputs) -> InputSide:
         return side
 
 
-def _pairs_as_rows(given: InputLike) -> InputLike:
+def _pairs_as_rows(pairs: InputLike) -> InputLike:
     """Convert pairs of Python objects to rows with both sides."""
-    if isinstance(given, str | Path | ParsedFile):
-        return given
+    if isinstance(pairs, str | Path | ParsedFile):
+        return pairs
 
-    if is_table(type(given)) or is_record(given) or is_stream(given):
-        return given
+    if is_table(type(pairs)) or is_record(pairs) or is_stream(pairs):
+        return pairs
     return (
         {"expected": row[0], "candidate": row[1]}
         if isinstance(row, tuple) and len(row) == 2 and not is_record(row)  # noqa: PLR2004 - a pair
         else row
-        for row in ensure_documents(given, "")
+        for row in ensure_documents(pairs, "")
     )
 
 
@@ -193,9 +193,9 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
             )
         sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
         for side, role, named in zip(sides, Role, keys, strict=True):
-            layout, found = detect_layout(side.sample, role, named, name=side.source.name)
+            layout, layout_notes = detect_layout(side.sample, role, named, name=side.source.name)
             side.layout = layout if side.sample.ids is None else layout._replace(id_key=None)
-            notes += found
+            notes += layout_notes
         opened = OpenedInputs(sides[0], sides[1], notes=notes)
         opened.structural = warn_nested_documents(*sides)
         if options.candidate_key is None:
@@ -286,13 +286,13 @@ def _confidence_key(options: Inputs) -> str | None:
 
 def _may_be_derived(key: str | None) -> bool:
     """Return whether a key may be a path or consist of several keys."""
-    return key is not None and any(each in key for each in ".[,")
+    return key is not None and any(character in key for character in ".[,")
 
 
-def _is_same_file(one: InputLike, other: InputLike) -> bool:
+def _is_same_file(truth: InputLike, candidate: InputLike) -> bool:
     """Return whether both inputs name the same file or directory."""
-    if isinstance(one, str | Path) and isinstance(other, str | Path):
-        return Path(one).resolve() == Path(other).resolve()
+    if isinstance(truth, str | Path) and isinstance(candidate, str | Path):
+        return Path(truth).resolve() == Path(candidate).resolve()
     return False
 
 
@@ -313,7 +313,7 @@ def _whole_file(source: RowSource) -> ValueSource | None:
 
 
 def _settle_single(source: ValueSource, options: Inputs) -> None:
-    """Determine what a JSON file with both sides contains, from the options or its structure."""
+    """Determine the content of a JSON file with both sides, from the options or its structure."""
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
     elif can_be_keyed(source.value) and isinstance(source.value, dict):
@@ -419,21 +419,21 @@ class KeyedSource(DerivedSource):
     value_keys: tuple[str, ...] = ()
 
     def blocks(self) -> Iterator[RowBlock]:
-        """Read the rows, and look up the keys in each of them."""
+        """Read the rows, and look up the keys in each row."""
         for block in self._source_blocks():
-            yield RowBlock(list(map(self._row, block.rows)), block.places, block.ids)
+            yield RowBlock(list(map(self._row, block.rows)), block.positions, block.ids)
 
     def _row(self, row: Row) -> Row:
         if not isinstance(row, dict):
             return row
-        made = row
+        document = row
         if self.id_key is not None and self.id_key not in row:
             name = _composite_id(row, self.id_key)
             if name is not None:
-                made = {**_without_keys(row, self.id_key), self.id_key: name}
-        found = {key: resolve(row, key) for key in self.value_keys if key not in row}
-        values = {key: value for key, value in found.items() if not isinstance(value, Missing)}
-        return {**made, **values} if values else made
+                document = {**_without_keys(row, self.id_key), self.id_key: name}
+        resolved = {key: resolve(row, key) for key in self.value_keys if key not in row}
+        values = {key: value for key, value in resolved.items() if not isinstance(value, Missing)}
+        return {**document, **values} if values else document
 
 
 @dataclass(slots=True)
@@ -450,7 +450,7 @@ class GroupedSource(DerivedSource):
     def blocks(self) -> Iterator[RowBlock]:
         """Read the rows in groups; raise an error if the rows of a group are not adjacent."""
         rows: list[Row] = []
-        places: list[int] = []
+        positions: list[int] = []
         seen: set[str] = set()
         for name, group in self._groups():
             if name in seen:
@@ -460,47 +460,47 @@ class GroupedSource(DerivedSource):
                 )
             seen.add(name)
             rows.append(self._document(name, group))
-            places.append(group[0][0])
+            positions.append(group[0][0])
             if len(rows) == _BLOCK_ROWS:
-                yield RowBlock(rows, places)
-                rows, places = [], []
+                yield RowBlock(rows, positions)
+                rows, positions = [], []
         if rows:
-            yield RowBlock(rows, places)
+            yield RowBlock(rows, positions)
 
     def _groups(self) -> Iterator[tuple[str, list[tuple[int, JsonObject]]]]:
         current: str | None = None
         group: list[tuple[int, JsonObject]] = []
         for block in self._source_blocks():
-            for place, row in zip(block.places, block.rows, strict=True):
+            for position, row in zip(block.positions, block.rows, strict=True):
                 if not isinstance(row, dict):
                     # The document that it belongs to is unknown, so none can be trusted.
                     reason = row.reason if isinstance(row, UnreadableRow) else "not an object"
-                    raise DataError(f"cannot group the row: {reason}", self.location(place))
-                name = self._name(row, place)
+                    raise DataError(f"cannot group the row: {reason}", self.location(position))
+                name = self._name(row, position)
                 if current is not None and name != current:
                     yield current, group
                     group = []
                 current = name
-                group.append((place, row))
+                group.append((position, row))
         if current is not None:
             yield current, group
 
-    def _name(self, row: JsonObject, place: int) -> str:
+    def _name(self, row: JsonObject, position: int) -> str:
         name = _composite_id(row, self.key)
         if name:
             return name
         for key in _parts(row, self.key):
             if resolve(row, key) is MISSING:
                 message = f"column {key!r} not found; columns: {', '.join(list(row)[:8])}"
-                raise DataError(message, self.location(place))
-        raise DataError(f"no value in {self.key!r} to group the row by", self.location(place))
+                raise DataError(message, self.location(position))
+        raise DataError(f"no value in {self.key!r} to group the row by", self.location(position))
 
     def _document(self, name: str, group: Sequence[tuple[int, JsonObject]]) -> Row:
         document: JsonObject = {}
         lists: dict[str, list[JsonValue]] = {}
-        for place, row in group:
+        for position, row in group:
             fields = _without_keys(row, self.key)
-            columns = [_ITEM_COLUMN.match(each) for each in fields]
+            columns = [_ITEM_COLUMN.match(column) for column in fields]
             if not any(columns):
                 lists.setdefault(_ITEMS, []).append(fields)
                 continue
@@ -511,11 +511,11 @@ class GroupedSource(DerivedSource):
                 elif document.setdefault(key, value) != value:
                     reason = f"column {key!r} differs from the other rows of {name!r}"
                     head = orjson.dumps({self.id_key: name})
-                    return UnreadableRow(f"{self.describe(place)}: {reason}", head)
+                    return UnreadableRow(f"{self.describe(position)}: {reason}", head)
             for key, item in items.items():
-                listed = lists.setdefault(key, [])
+                items_of_key = lists.setdefault(key, [])
                 if any(value not in ("", None) for value in item.values()):
-                    listed.append(_item_columns(tuple(item)).document([*item.values()]))
+                    items_of_key.append(_item_columns(tuple(item)).document([*item.values()]))
         clash = next((key for key in (*lists, self.id_key) if key in document), None)
         if clash is not None:
             message = f"column {clash!r} has the name of a list or of the id"
@@ -554,11 +554,11 @@ def _composite_id(row: JsonObject, key: str) -> str | None:
 
 def _without_keys(row: JsonObject, key: str) -> JsonObject:
     """Return a row without the parts of its id, which are never fields."""
-    rest = dict(row)
+    fields = dict(row)
     for part in _parts(row, key):
-        if part in rest:
-            del rest[part]
+        if part in fields:
+            del fields[part]
         elif is_path(part) and not parse_path(part).has_index:
-            found = without(rest, parse_path(part))
-            rest = found if isinstance(found, dict) else {}
-    return rest
+            remaining = without(fields, parse_path(part))
+            fields = remaining if isinstance(remaining, dict) else {}
+    return fields

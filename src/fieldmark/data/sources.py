@@ -62,7 +62,7 @@ class DirectorySource(RowSource):
     names: list[str] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
-        others = 0
+        other_files = 0
         directories = 0
         with os.scandir(self.name) as entries:
             for entry in entries:
@@ -74,13 +74,13 @@ class DirectorySource(RowSource):
                     self.names.append(entry.name)
                     self.bytes_total += entry.stat(follow_symlinks=False).st_size
                 else:
-                    others += 1
+                    other_files += 1
         self.names.sort()
         ignored = (
             plural(directories, "subdirectory", "subdirectories") if directories else "",
-            plural(others, "file") + " without the extension .json" if others else "",
+            plural(other_files, "file") + " without the extension .json" if other_files else "",
         )
-        self.warnings += [f"{self.name}: ignored {each}" for each in ignored if each]
+        self.warnings += [f"{self.name}: ignored {warning}" for warning in ignored if warning]
         if not self.names:
             raise DataError("no <id>.json files in this directory", Location(self.name))
 
@@ -121,13 +121,13 @@ class DirectorySource(RowSource):
             raise DataError("symbolic link to a file outside the directory")
         return target
 
-    def location(self, place: int) -> Location:
+    def location(self, position: int) -> Location:
         """Return the file of a row."""
-        return Location(str(Path(self.name, self.names[place])))
+        return Location(str(Path(self.name, self.names[position])))
 
-    def describe(self, place: int) -> str:
+    def describe(self, position: int) -> str:
         """Return the file of a row."""
-        return str(self.location(place))
+        return str(self.location(position))
 
 
 _PEEK_BYTES: Final = 1 << 12
@@ -138,7 +138,7 @@ _JSON_START: Final = re.compile(r"\s*[\[{]")
 
 
 def open_source(
-    given: InputLike,
+    source: InputLike,
     dialect: JsonDialect,
     *,
     side: str,
@@ -149,37 +149,37 @@ def open_source(
 
     With `text`, rows in memory may be model output. `sheet` names the sheet of a workbook.
     """
-    if isinstance(given, str | Path):
-        if str(given) == STDIN:
+    if isinstance(source, str | Path):
+        if str(source) == STDIN:
             return _open_stream(open_stdin(), dialect)
-        if isinstance(given, str) and is_url(given):
-            return _open_path(redacted_url(given), dialect, sheet, path=given)
+        if isinstance(source, str) and is_url(source):
+            return _open_path(redacted_url(source), dialect, sheet, path=source)
         # Unlike a method of Path, this accepts text that is too long for a file name.
-        if isinstance(given, str) and _JSON_START.match(given) and not os.path.exists(given):  # noqa: PTH110
+        if isinstance(source, str) and _JSON_START.match(source) and not os.path.exists(source):  # noqa: PTH110
             message = "expected the name of a file, got JSON text; parse it with json.loads first"
             raise DataError(message, Location(side))
-        path = Path(given)
+        path = Path(source)
         if path.is_dir():
-            return DirectorySource(str(given), dialect)
-        return _open_path(str(given), dialect, sheet)
+            return DirectorySource(str(source), dialect)
+        return _open_path(str(source), dialect, sheet)
     # These are not needed for most files.
 
-    if isinstance(given, ParsedFile):
-        return ValueSource(given.name, given.value)
-    if is_table(type(given)):
-        return open_table(given, dialect, side)
-    if is_record(given):
+    if isinstance(source, ParsedFile):
+        return ValueSource(source.name, source.value)
+    if is_table(type(source)):
+        return open_table(source, dialect, side)
+    if is_record(source):
         try:
-            value = to_json_value(given, dialect)
+            value = to_json_value(source, dialect)
         except DataError as error:
             raise with_location(error, Location(side)) from None
         if isinstance(value, dict) and not value.keys().isdisjoint(ID_KEYS) and _is_columns(value):
             message = "expected documents, got columns; convert them to a list of rows"
             raise DataError(message, Location(side))
         return ValueSource(side, value)
-    if is_stream(given):
-        return _open_stream(buffer_stream(given, side), dialect)
-    return ObjectSource(side, ensure_documents(given, side), dialect, text)
+    if is_stream(source):
+        return _open_stream(buffer_stream(source, side), dialect)
+    return ObjectSource(side, ensure_documents(source, side), dialect, text)
 
 
 def _is_columns(value: JsonObject) -> bool:

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 from fieldmark.data.file_blocks import read_line_blocks
 from fieldmark.data.input_files import InputFile
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode, parse_text
-from fieldmark.data.layout import CANDIDATE_KEYS, EXPECTED_KEYS, is_envelope
+from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS, is_envelope
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, LimitError, Location, MissingExtra, with_location
 from fieldmark.model.json import JsonObject, JsonValue
@@ -47,18 +47,22 @@ _Steps: TypeAlias = tuple[str | int, ...]
 class Columns:
     """The names of the columns, and their steps if any of them is nested.
 
-    The cells of `json_places` can contain JSON.
+    The cells of `json_columns` can contain JSON.
     """
 
     names: tuple[str, ...]
     steps: tuple[_Steps, ...] | None
-    json_places: tuple[int, ...]
+    json_columns: tuple[int, ...]
 
     @property
     def nested(self) -> list[str]:
         """The names of the columns that are paths."""
         steps = self.steps or ()
-        return [name for name, each in zip(self.names, steps, strict=False) if len(each) > 1]
+        return [
+            name
+            for name, steps_of_name in zip(self.names, steps, strict=False)
+            if len(steps_of_name) > 1
+        ]
 
     def row(self, cells: Sequence[JsonValue], limits: Limits) -> Row:
         """Return a row as a document; JSON in cells counts below the names of its columns."""
@@ -90,12 +94,12 @@ def read_header(names: Sequence[str], limits: Limits) -> Columns:
         raise DataError(f"duplicate column {duplicate!r}")
     check_paths(dict.fromkeys(names), limits)
     envelope = is_envelope(names)
-    places = [place for place, name in enumerate(names) if not (envelope and name in _MODEL_TEXT)]
+    indexes = [index for index, name in enumerate(names) if not (envelope and name in _MODEL_TEXT)]
     steps = [_steps(name, limits) for name in names]
     if max(map(len, steps), default=1) == 1:
-        return Columns(tuple(names), None, tuple(places))
+        return Columns(tuple(names), None, tuple(indexes))
     _check_steps(dict(zip(steps, names, strict=True)))
-    return Columns(tuple(names), tuple(steps), tuple(places))
+    return Columns(tuple(names), tuple(steps), tuple(indexes))
 
 
 def add_column_note(source: RowSource, columns: Columns) -> None:
@@ -139,10 +143,10 @@ def _check_steps(columns: dict[_Steps, str]) -> None:
         if indexes and len(indexes) < len(members):
             shown = " and ".join(repr(name) for name in list(members.values())[:2])
             raise DataError(f"columns {shown} are an object and a list at the same place")
-        for place, index in enumerate(indexes):
-            if index != place:
+        for expected, index in enumerate(indexes):
+            if index != expected:
                 raise DataError(
-                    f"column {members[index]!r}: no column with the index {place}; "
+                    f"column {members[index]!r}: no column with the index {expected}; "
                     "the items of a list are numbered from 0 without gaps"
                 )
 
@@ -151,10 +155,10 @@ def _with_lists(value: object) -> object:
     """Return a tree of columns with lists instead of objects with indexes as keys."""
     if not isinstance(value, dict):
         return value
-    made = {step: _with_lists(inner) for step, inner in value.items()}
-    if not any(isinstance(step, int) for step in made):
-        return made
-    items = [made.get(place) for place in range(1 + max(cast("dict[int, object]", made)))]
+    converted = {step: _with_lists(inner) for step, inner in value.items()}
+    if not any(isinstance(step, int) for step in converted):
+        return converted
+    items = [converted.get(index) for index in range(1 + max(cast("dict[int, object]", converted)))]
     while items and _all_blank(items[-1]):
         items.pop()
     return items
@@ -179,7 +183,7 @@ _DELIMITER_LINE: Final = re.compile(r"sep=([,;\t|])\r?\n?\Z")
 
 @dataclass(slots=True)
 class CsvSource(RowSource):
-    """Rows of a CSV file with a header; the place of a row is its last line.
+    """Rows of a CSV file with a header; the position of a row is its last line.
 
     Without a `delimiter`, it is detected.
     """
@@ -210,7 +214,7 @@ class CsvSource(RowSource):
         reader = csv.reader(self._lines(opened), delimiter=self.delimiter, strict=True)
         columns: Columns | None = None
         rows: list[Row] = []
-        places: list[int] = []
+        positions: list[int] = []
         try:
             for cells in reader:
                 if not cells:
@@ -220,10 +224,10 @@ class CsvSource(RowSource):
                     add_column_note(self, columns)
                     continue
                 rows.append(self._row(cells, columns))
-                places.append(reader.line_num)
+                positions.append(reader.line_num)
                 if len(rows) == _BLOCK_ROWS:
-                    yield RowBlock(rows, places)
-                    rows, places = [], []
+                    yield RowBlock(rows, positions)
+                    rows, positions = [], []
         except csv.Error as error:
             raise DataError(f"invalid CSV: {error}", self.location(reader.line_num)) from None
         except DataError as error:
@@ -232,21 +236,21 @@ class CsvSource(RowSource):
         finally:
             opened.close()
         if rows:
-            yield RowBlock(rows, places)
+            yield RowBlock(rows, positions)
 
     def _row(self, cells: list[str], columns: Columns) -> Row:
         if len(cells) > len(columns.names):
             return UnreadableRow(f"{len(cells)} cells, but the header has {len(columns.names)}")
         values: list[JsonValue] = [*cells]
-        for place in columns.json_places[: len(cells)]:
-            text = cells[place]
+        for index in columns.json_columns[: len(cells)]:
+            text = cells[index]
             if text[:1] in ("{", "["):
                 try:
                     value = read_cell(text, self.dialect)
                 except DataError as error:
-                    return UnreadableRow(f"column {columns.names[place]!r}: {error.message}")
+                    return UnreadableRow(f"column {columns.names[index]!r}: {error.message}")
                 self.json_cells = self.json_cells or value is not text
-                values[place] = value
+                values[index] = value
         return columns.row(values, self.dialect.limits)
 
     def _detect_encoding(self, opened: InputFile) -> str:
@@ -279,12 +283,12 @@ class CsvSource(RowSource):
                 text = self._decode(block.raw)
             except DataError as error:
                 raise with_location(error, Location(self.name)) from None
-            *lines, rest = text.split("\n")
+            *lines, unfinished = text.split("\n")
             for number, line in enumerate(lines, block.first):
                 # A blank line is not a row, so that the line numbers stay the same.
                 yield "\n" if number == 1 and _DELIMITER_LINE.match(line) else f"{line}\n"
-            if rest:
-                yield rest
+            if unfinished:
+                yield unfinished
 
     def _decode(self, raw: bytes) -> str:
         if self.encoding == _UTF8:
@@ -301,10 +305,10 @@ class CsvSource(RowSource):
 def _detect_delimiter(sample: str) -> str:
     """Return the delimiter with which most of the first rows have as many cells as the header.
 
-    Among equals, it is the one with the most columns, then the first of the table.
+    Among equals, the delimiter with the most columns is chosen, then the first of the table.
     """
-    *lines, rest = sample.split("\n")
-    lines = lines or [rest]
+    *lines, unfinished = sample.split("\n")
+    lines = lines or [unfinished]
     named = _DELIMITER_LINE.match(lines[0])
     if named is not None:
         return named.group(1)
@@ -350,7 +354,7 @@ _DAMAGED: Final = (
 
 @dataclass(slots=True)
 class XlsxSource(RowSource):
-    """Rows of a sheet, by default the first; the place of a row is its number in the sheet."""
+    """Rows of a sheet, by default the first; the position of a row is its number in the sheet."""
 
     has_lines: ClassVar[bool] = True
     is_table: ClassVar[bool] = True
@@ -386,20 +390,20 @@ class XlsxSource(RowSource):
         """Read the rows after the header, without blank rows."""
         columns: Columns | None = None
         rows: list[Row] = []
-        places: list[int] = []
+        positions: list[int] = []
         for number, cells in self._numbered_rows():
             if columns is None:
                 columns = self._columns(cells, number)
                 add_column_note(self, columns)
                 continue
             rows.append(self._row(cells, columns))
-            places.append(number)
+            positions.append(number)
             if len(rows) == _BLOCK_ROWS:
-                yield RowBlock(rows, places)
-                rows, places = [], []
+                yield RowBlock(rows, positions)
+                rows, positions = [], []
         self.bytes_read = self.bytes_total
         if rows:
-            yield RowBlock(rows, places)
+            yield RowBlock(rows, positions)
 
     def _check_archive(self, file: IO[bytes]) -> None:
         """Raise an error for parts that are too large or that can expand, and find formulas."""
@@ -424,9 +428,9 @@ class XlsxSource(RowSource):
         before = b""
         while chunk := stream.read(_CHUNK_BYTES):
             text = before + chunk
-            if any(each in text for each in _DECLARATIONS) or b"\0" in text:
+            if any(pattern in text for pattern in _DECLARATIONS) or b"\0" in text:
                 raise DataError("workbook with XML declarations refused", Location(self.name))
-            self.formulas = self.formulas or any(each in text for each in _FORMULAS)
+            self.formulas = self.formulas or any(pattern in text for pattern in _FORMULAS)
             before = chunk[-len(_DECLARATIONS[0]) :]
 
     def _open(self, stack: ExitStack, *, values: bool = True) -> Workbook:
@@ -459,10 +463,10 @@ class XlsxSource(RowSource):
                         raise LimitError(
                             "nodes", f"too many cells (limit {limit:,})", self.location(number)
                         )
-                    for place in unknown:
-                        if place < len(cells) and cells[place] is None:
+                    for index in unknown:
+                        if index < len(cells) and cells[index] is None:
                             raise DataError(
-                                f"the formula in column {place + 1} has no stored value; open the "
+                                f"the formula in column {index + 1} has no stored value; open the "
                                 "workbook in a spreadsheet program and save it",
                                 self.location(number),
                             )
@@ -472,19 +476,19 @@ class XlsxSource(RowSource):
                 raise self._read_error(error) from None
 
     def _formula_cells(self, stack: ExitStack) -> Iterator[frozenset[int]]:
-        """Yield the places of the formulas in each row."""
+        """Yield the indexes of the formulas in each row."""
         if not self.formulas:
             return
         sheet = self._open(stack, values=False)[self.sheet]
         sheet.reset_dimensions()
         for row in sheet.iter_rows():
-            yield frozenset(place for place, cell in enumerate(row) if cell.data_type == "f")
+            yield frozenset(index for index, cell in enumerate(row) if cell.data_type == "f")
 
     def _columns(self, cells: Sequence[object], number: int) -> Columns:
         names = ["" if cell is None else _header_text(cell) for cell in cells]
         while names and is_blank(names[-1]):
             names.pop()
-        unnamed = next((place for place, name in enumerate(names, 1) if is_blank(name)), None)
+        unnamed = next((column for column, name in enumerate(names, 1) if is_blank(name)), None)
         if unnamed is not None:
             raise DataError(f"column {unnamed} has no name", self.location(number))
         try:
@@ -499,13 +503,13 @@ class XlsxSource(RowSource):
             return UnreadableRow(f"{len(cells)} cells, but the header has {len(columns.names)}")
         values: list[JsonValue] = [_to_json(cell) for cell in cells]
         values += [None] * (len(columns.names) - len(values))
-        for place in columns.json_places:
-            text = values[place]
+        for index in columns.json_columns:
+            text = values[index]
             if isinstance(text, str):
                 try:
-                    values[place] = read_cell(text, self.dialect)
+                    values[index] = read_cell(text, self.dialect)
                 except DataError as error:
-                    return UnreadableRow(f"column {columns.names[place]!r}: {error.message}")
+                    return UnreadableRow(f"column {columns.names[index]!r}: {error.message}")
         return columns.row(values, self.dialect.limits)
 
     def _read_error(self, error: Exception) -> DataError:

@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar, Final, Protocol, Self, TypeAlias, cast
 from fieldmark.errors import OptionError
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, CountingOptions
+from fieldmark.metrics.counts import verdict_at, verdict_of
 from fieldmark.metrics.rates import rates
-from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -127,7 +127,7 @@ class Judge(Protocol):
         ...
 
     def opened(self) -> AbstractContextManager[CaseScorer]:
-        """Return a context with the scorer for one run; on exit, it stops what it started."""
+        """Return a context with the scorer for one run; on exit, the scorer is closed."""
         ...
 
 
@@ -231,9 +231,12 @@ def verdict_for(score: float, pass_threshold: float | None, hits: int, misses: i
 
 def needs_expected(evaluators: Iterable[ConfiguredEvaluator]) -> bool:
     """Whether any of the evaluators uses the expected document."""
-    for each in evaluators:
-        inner = getattr(each.evaluator, "evaluators", ())
-        if needs_expected(inner) if inner else getattr(each.evaluator, "needs_expected", True):
+    for configured in evaluators:
+        if inner := getattr(configured.evaluator, "evaluators", ()):
+            is_needed = needs_expected(inner)
+        else:
+            is_needed = getattr(configured.evaluator, "needs_expected", True)
+        if is_needed:
             return True
     return False
 
@@ -274,11 +277,12 @@ Accumulators: TypeAlias = Mapping[int, Accumulator]
 def start_accumulators(evaluators: Iterable[ConfiguredEvaluator]) -> dict[int, Accumulator]:
     """Return an accumulator for each evaluator with metrics over all cases, also nested ones."""
     started: dict[int, Accumulator] = {}
-    for each in evaluators:
-        if hasattr(each.evaluator, "start"):
-            started[id(each.evaluator)] = cast("DatasetEvaluator", each.evaluator).start()
-        elif hasattr(each.evaluator, "combine"):
-            started |= start_accumulators(cast("Combiner", each.evaluator).evaluators)
+    for configured in evaluators:
+        if hasattr(configured.evaluator, "start"):
+            evaluator = cast("DatasetEvaluator", configured.evaluator)
+            started[id(evaluator)] = evaluator.start()
+        elif hasattr(configured.evaluator, "combine"):
+            started |= start_accumulators(cast("Combiner", configured.evaluator).evaluators)
     return started
 
 
@@ -286,18 +290,18 @@ def dataset_metrics(
     evaluators: Iterable[ConfiguredEvaluator], accumulators: Accumulators
 ) -> dict[str, JsonObject]:
     """Return the metrics of each evaluator that has some; nested evaluators are nested in it."""
-    found: dict[str, JsonObject] = {}
-    for each in evaluators:
-        own = accumulators.get(id(each.evaluator))
-        nested: Iterable[ConfiguredEvaluator] = getattr(each.evaluator, "evaluators", ())
+    metrics_by_name: dict[str, JsonObject] = {}
+    for configured in evaluators:
+        own = accumulators.get(id(configured.evaluator))
+        nested: Iterable[ConfiguredEvaluator] = getattr(configured.evaluator, "evaluators", ())
         metrics = dict(dataset_metrics(nested, accumulators)) if own is None else own.summary()
         if metrics:
-            found.setdefault(each.name, cast("JsonObject", metrics))
-    return found
+            metrics_by_name.setdefault(configured.name, cast("JsonObject", metrics))
+    return metrics_by_name
 
 
 def data_dependent_prefixes(metrics: JsonObject, prefix: str = "") -> Iterator[str]:
-    """Yield the prefixes of metrics whose names depend on the data, given those of an empty run.
+    """Yield the prefixes of metrics whose names depend on the data, from an empty run.
 
     >>> list(data_dependent_prefixes({"AP": None, "classes": {}}, "metrics."))
     ['metrics.classes.']

@@ -16,7 +16,7 @@ from fieldmark.evaluators.base import (
     Status,
     check_unique,
 )
-from fieldmark.metrics.verdict import verdict_at, verdict_of
+from fieldmark.metrics.counts import verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.annotations import Length, Share
@@ -50,8 +50,8 @@ class Composite:
 
     def __post_init__(self) -> None:
         check_options(self)
-        check_unique("evaluators", [each.name for each in self.evaluators])
-        if not any(each.weight for each in self.evaluators):
+        check_unique("evaluators", [evaluator.name for evaluator in self.evaluators])
+        if not any(evaluator.weight for evaluator in self.evaluators):
             message = "must contain an evaluator with a weight greater than 0"
             raise OptionError("evaluators", message)
         if (self.aggregator is Aggregator.THRESHOLD) is not (self.threshold is not None):
@@ -91,7 +91,9 @@ class Composite:
             details=details,
             vacuous=all(result.score.vacuous for result in counted),
             skipped=skipped,
-            warnings=tuple(dict.fromkeys(text for each in counted for text in each.score.warnings)),
+            warnings=tuple(
+                dict.fromkeys(text for result in counted for text in result.score.warnings)
+            ),
         )
 
 
@@ -127,13 +129,13 @@ def case_score(results: Sequence[EvaluatorResult]) -> Score:
 def _counted(
     results: Sequence[EvaluatorResult],
 ) -> tuple[list[EvaluatorResult], list[EvaluatorResult], list[EvaluatorResult]]:
-    """Return the results with a weight, those of them that count, and the errors among them.
+    """Return the results with a weight, the results that count, and the errors.
 
     A result that rests on nothing does not count, unless there are no others.
     """
     weighted = [result for result in results if result.weight > 0]
     counted = [result for result in weighted if not result.score.vacuous] or weighted
-    return weighted, counted, [each for each in weighted if each.score.status is Status.ERROR]
+    return weighted, counted, [result for result in weighted if result.score.status is Status.ERROR]
 
 
 def _reasons(results: Iterable[EvaluatorResult]) -> str:
@@ -171,7 +173,7 @@ def _merged_lists(
     """
 
     def listed(result: EvaluatorResult, texts: Iterable[str]) -> list[str]:
-        return [f"{result.name}: {each}" if named else each for each in texts]
+        return [f"{result.name}: {text}" if named else text for text in texts]
 
     hits: list[str] = []
     misses: list[str] = []
@@ -184,5 +186,5 @@ def _merged_lists(
                 misses.append(f"{result.name} (score {_value(result):.3g})")
         elif not (score.hits or score.misses or score.vacuous):
             hits.append(result.name)
-    skipped = [each for result in results for each in listed(result, result.score.skipped)]
+    skipped = [text for result in results for text in listed(result, result.score.skipped)]
     return tuple(hits), tuple(misses), tuple(skipped)

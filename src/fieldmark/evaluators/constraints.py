@@ -118,16 +118,16 @@ class Constraints:
     def __post_init__(self) -> None:
         check_options(self)
         constraints: list[Constraint] = []
-        for place, rule in enumerate(self.rules):
+        for index, rule in enumerate(self.rules):
             if isinstance(rule, Constraint):
                 constraints.append(rule)
                 continue
             if not isinstance(rule, str):
-                raise OptionError("rules", f"[{place}]: expected a string, got {rule!r}")
+                raise OptionError("rules", f"[{index}]: expected a string, got {rule!r}")
             try:
                 constraints.append(Constraint(check=rule))
             except ExpressionError as error:
-                raise OptionError("rules", f"[{place}], {error.message}") from error
+                raise OptionError("rules", f"[{index}], {error.message}") from error
         check_unique("rules", [constraint.title for constraint in constraints])
         if not any(constraint.weight for constraint in constraints):
             raise OptionError("rules", "must contain a rule with a weight greater than 0")
@@ -135,8 +135,8 @@ class Constraints:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths in all conditions; those of list items may be at any depth."""
-        by_constraint = [each.paths for each in self._constraints]
+        """The paths in all conditions; paths of list items may be at any depth."""
+        by_constraint = [constraint.paths for constraint in self._constraints]
         # A constraint without paths always applies.
         return tuple(dict.fromkeys(chain(*by_constraint))) if all(by_constraint) else ()
 
@@ -160,19 +160,19 @@ class Constraints:
                     reason = "the document is too large for this constraint"
                     return Score.error(f"{constraint.title}: {reason}")
             checked.append(_Checked(constraint, result))
-        hits = [each for each in checked if each.holds is True]
-        misses = [each for each in checked if each.holds is False]
-        held = fsum(each.constraint.weight for each in hits)
-        total = fsum(each.constraint.weight for each in (*hits, *misses))
+        hits = [rule for rule in checked if rule.holds is True]
+        misses = [rule for rule in checked if rule.holds is False]
+        held = fsum(rule.constraint.weight for rule in hits)
+        total = fsum(rule.constraint.weight for rule in (*hits, *misses))
         # If only constraints with weight 0 apply, the score is all or nothing.
         score = held / total if total else float(not misses)
         return Score(
             score=score,
             verdict=verdict_for(score, self.pass_threshold, len(hits), len(misses)),
-            hits=tuple(each.constraint.title for each in hits),
-            misses=tuple(each.text for each in misses),
+            hits=tuple(rule.constraint.title for rule in hits),
+            misses=tuple(rule.text for rule in misses),
             reasoning=f"{len(hits)}/{len(hits) + len(misses)} constraints hold",
-            details={"constraints": [each.to_dict() for each in checked]},
+            details={"constraints": [rule.to_dict() for rule in checked]},
             vacuous=not hits and not misses,
-            skipped=tuple(each.text for each in checked if each.holds is None),
+            skipped=tuple(rule.text for rule in checked if rule.holds is None),
         )

@@ -9,18 +9,24 @@ from typing import ClassVar, Final, NamedTuple
 from fieldmark.evaluators.base import MAX_ROWS, Score, confusion, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import pair_label
 from fieldmark.evaluators.path_values import ValuePath, find_values, values_at
-from fieldmark.metrics.detection.coco import (
+from fieldmark.metrics.average_precision import (
     AREAS,
     MAX_DETECTIONS,
     CocoSettings,
     IouThresholds,
     coco_metrics,
+    pascal_metrics,
 )
-from fieldmark.metrics.detection.matching import IouThreshold, match_image
-from fieldmark.metrics.detection.pascal import pascal_metrics
-from fieldmark.metrics.detection.regions import DetectedRegion, Extent, Regions, TruthRegion
+from fieldmark.metrics.counts import verdict_at
+from fieldmark.metrics.detections import (
+    DetectedRegion,
+    Extent,
+    IouThreshold,
+    Regions,
+    TruthRegion,
+    match_image,
+)
 from fieldmark.metrics.rates import f1
-from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.annotations import NonNegativeInt, Share
@@ -51,11 +57,11 @@ class _Boxes(NamedTuple):
 
 def _read_boxes(document: JsonValue | Missing, path: str, form: BoxFormat) -> _Boxes:
     boxes = _Boxes([], [], {})
-    for place, (box_path, value) in enumerate(find_values(document, path)):
+    for index, (box_path, value) in enumerate(find_values(document, path)):
         boxes.paths.append(box_path)
         shape = read_shape(None if value is MISSING else value, form)
         if isinstance(shape, str):
-            boxes.invalid[place] = shape
+            boxes.invalid[index] = shape
             boxes.extents.append(_NOWHERE)
             continue
         left, top, right, bottom, _ = shape.box
@@ -71,8 +77,8 @@ def _column(
     document: JsonValue | Missing, path: str | None, count: int
 ) -> list[JsonValue | Missing]:
     """Return the values at a path, with as many entries as there are boxes."""
-    found = [] if path is None else values_at(document, path)[:count]
-    return found + [MISSING] * (count - len(found))
+    values = [] if path is None else values_at(document, path)[:count]
+    return values + [MISSING] * (count - len(values))
 
 
 def _truth_regions(
@@ -109,9 +115,9 @@ class DetectionAp:
     """Compute the average precision of detected regions over all cases; each case scores its F1.
 
     `boxes`, `class`, `score`, `area` and `crowd` are paths such as `regions[].bbox`. Regions of
-    different classes never match. A crowd region can be matched any number of times, or not at
-    all; `crowd` is the path of a flag or, as `crowd[]`, of a separate list of crowd regions. The
-    default area is that of the box. Polygons are replaced by their bounding rectangle.
+    different classes never match. A crowd region can be matched any number of times, or not at all;
+    `crowd` is the path of a flag or, as `crowd[]`, of a separate list of crowd regions. The default
+    area is the area of the box. Polygons are replaced by their bounding rectangle.
 
     >>> score = DetectionAp().evaluate(
     ...     {"regions": [{"bbox": [0, 0, 9, 9], "class": "car"}]},
@@ -162,7 +168,7 @@ class DetectionAp:
         return self.start().add(expected, candidate, unreadable=unreadable)
 
     def truths(self, document: JsonValue) -> tuple[_Boxes, list[TruthRegion]]:
-        """Return the regions of a ground truth; those of a separate list of crowds are last."""
+        """Return the regions of a ground truth; regions of a separate list of crowds are last."""
         boxes = _read_boxes(document, self.boxes, self.format)
         crowd = self.crowd or ""
         separate = crowd.endswith(_ITEMS)
@@ -173,15 +179,15 @@ class DetectionAp:
             return boxes, regions
         # Items of crowd[] have the same structure as items of regions[].
         path, label, area = (
-            None if each is None else crowd + each.rpartition(_ITEMS)[2]
-            for each in (self.boxes, self.class_, self.area)
+            None if option is None else crowd + option.rpartition(_ITEMS)[2]
+            for option in (self.boxes, self.class_, self.area)
         )
         crowd_boxes = _read_boxes(document, path or crowd, self.format)
         crowds = [True] * len(crowd_boxes.extents)
         return boxes, regions + _truth_regions(document, crowd_boxes, label, area, crowds)
 
     def detections(self, document: JsonValue | Missing) -> tuple[_Boxes, list[DetectedRegion]]:
-        """Return the detections of a candidate; those without a valid score are ranked last."""
+        """Return the detections of a candidate; an invalid score is ranked last."""
         boxes = _read_boxes(document, self.boxes, self.format)
         count = len(boxes.extents)
         labels = map(_label, _column(document, self.class_, count))
@@ -215,12 +221,12 @@ class DetectionTally:
         self._regions.add(truths, detections)
         match = match_image(truths, detections, options.iou_threshold, options.max_detections[-1])
         missing = [
-            f"{truth_boxes.paths[place]} ({truth_boxes.invalid.get(place, 'not detected')})"
-            for place in match.missing
+            f"{truth_boxes.paths[index]} ({truth_boxes.invalid.get(index, 'not detected')})"
+            for index in match.missing
         ]
         extra = [
-            f"{pair_label(None, boxes.paths[place])} ({boxes.invalid.get(place, 'unexpected')})"
-            for place in match.extra
+            f"{pair_label(None, boxes.paths[index])} ({boxes.invalid.get(index, 'unexpected')})"
+            for index in match.extra
         ]
         unreadable_miss = [f"{ROOT} ({absent})"] if absent else []
         counts = Counts(tp=len(match.pairs), fp=len(extra), fn=len(missing))

@@ -23,7 +23,7 @@ from fieldmark.evaluators.path_values import (
     is_pattern,
     value_at,
 )
-from fieldmark.metrics.verdict import verdict_at
+from fieldmark.metrics.counts import verdict_at
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -87,8 +87,8 @@ class ShapePair(NamedTuple):
 
     def to_dict(self) -> JsonObject:
         """Return the pair as a row of the details."""
-        places: JsonObject = {"expected_idx": self.expected, "parsed_idx": self.candidate}
-        return places if self.measured is None else {**places, **self.measured.details}
+        row: JsonObject = {"expected_idx": self.expected, "parsed_idx": self.candidate}
+        return row if self.measured is None else {**row, **self.measured.details}
 
 
 Geometry = TypeVar("Geometry", Shape, Point)
@@ -156,20 +156,25 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
         self, comparator: Iou | Distance, expected: JsonValue, candidate: JsonValue
     ) -> Score:
         if is_pattern(self.path):
-            ours, theirs = (find_values(each, self.path) for each in (expected, candidate))
-            return self._score_lists(comparator, ours, theirs)
-        one, other = value_at(expected, self.path), value_at(candidate, self.path)
-        here, there = presence(one), presence(other)
-        deciding = one if here is Presence.VALUE else other
+            expected_values, candidate_values = (
+                find_values(document, self.path) for document in (expected, candidate)
+            )
+            return self._score_lists(comparator, expected_values, candidate_values)
+        expected_value = value_at(expected, self.path)
+        candidate_value = value_at(candidate, self.path)
+        here, there = presence(expected_value), presence(candidate_value)
+        deciding = expected_value if here is Presence.VALUE else candidate_value
         if isinstance(deciding, list) and self._is_list(deciding):
-            return self._score_lists(comparator, self._listed(one), self._listed(other))
+            return self._score_lists(
+                comparator, self._listed(expected_value), self._listed(candidate_value)
+            )
         if here is not Presence.VALUE and there is not Presence.VALUE:
             return self._nothing()
         if here is not Presence.VALUE:
             return self._zero(f"{self.path} ({_UNEXPECTED})")
         if there is not Presence.VALUE:
             return self._zero(f"{self.path} ({REASON_TEXTS[EMPTY_REASONS[there]]})")
-        measured = self._measurement(comparator, one, other)  # type: ignore[arg-type]
+        measured = self._measurement(comparator, expected_value, candidate_value)  # type: ignore[arg-type]
         return Score(
             score=measured.score,
             verdict=verdict_at(measured.score, self._pass_score),
@@ -226,26 +231,32 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
 
         Items without a value are part of the alignment by index, but not of the result.
         """
-        ours = [None if each.value is MISSING else each.value for each in expected]
-        theirs = [None if each.value is MISSING else each.value for each in candidate]
+        expected_values, candidate_values = (
+            [None if selected.value is MISSING else selected.value for selected in side]
+            for side in (expected, candidate)
+        )
         aligner: Aligner = Index()
         if self.matching is not Matching.INDEX:
             method = Greedy if self.matching is Matching.GREEDY else Optimal
-            options = {each.name: getattr(comparator, each.name) for each in fields(comparator)}
+            options = {
+                option.name: getattr(comparator, option.name) for option in fields(comparator)
+            }
             similarity: JsonObject = {"type": comparator.name, **options}
             aligner = method(similarity=similarity, threshold=self._min_similarity)
-        found = aligner.align(ours, theirs)
-        if found.failed is not None:
-            return found.note
-        sides: list[tuple[int | None, int | None]] = [pair[:2] for pair in found.pairs]
-        sides += [(place, None) for place in found.unmatched_expected]
-        sides += [(None, other) for other in found.unmatched_candidate]
+        alignment = aligner.align(expected_values, candidate_values)
+        if alignment.failed is not None:
+            return alignment.note
+        sides: list[tuple[int | None, int | None]] = [pair[:2] for pair in alignment.pairs]
+        sides += [(index, None) for index in alignment.unmatched_expected]
+        sides += [(None, other) for other in alignment.unmatched_candidate]
         pairs: list[ShapePair] = []
-        for place, other in sides:
-            here = place if place is not None and is_present(ours[place]) else None
-            there = other if other is not None and is_present(theirs[other]) else None
+        for expected_index, candidate_index in sides:
+            here = _index_of_value(expected_values, expected_index)
+            there = _index_of_value(candidate_values, candidate_index)
             if here is not None and there is not None:
-                measured = self._measurement(comparator, ours[here], theirs[there])
+                measured = self._measurement(
+                    comparator, expected_values[here], candidate_values[there]
+                )
                 pairs.append(ShapePair(here, there, measured))
             elif here is not None or there is not None:
                 pairs.append(ShapePair(here, there, None))
@@ -276,17 +287,17 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
         self, comparator: Iou | Distance, expected: JsonValue, candidate: JsonValue
     ) -> Measurement:
         readings = comparator.read(expected, candidate)
-        ours, theirs = cast("tuple[Geometry | str, Geometry | str]", readings)
-        found: Measurement | str
-        if isinstance(ours, str):
-            found = f"expected value: {ours}"
-        elif isinstance(theirs, str):
-            found = theirs
+        expected_shape, candidate_shape = cast("tuple[Geometry | str, Geometry | str]", readings)
+        measured: Measurement | str
+        if isinstance(expected_shape, str):
+            measured = f"expected value: {expected_shape}"
+        elif isinstance(candidate_shape, str):
+            measured = candidate_shape
         else:
-            found = self._measure(ours, theirs)
-        if isinstance(found, str):
-            return Measurement(0.0, False, {**self.unmeasured, "reason": found}, found)  # noqa: FBT003
-        return found
+            measured = self._measure(expected_shape, candidate_shape)
+        if isinstance(measured, str):
+            return Measurement(0.0, False, {**self.unmeasured, "reason": measured}, measured)  # noqa: FBT003
+        return measured
 
     @property
     @abstractmethod
@@ -295,7 +306,7 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
 
     @property
     def _min_similarity(self) -> float | None:
-        """The lowest similarity of aligned values; `None` for that of the comparator."""
+        """The lowest similarity of aligned values; `None` for the threshold of the comparator."""
         return None
 
     @abstractmethod
@@ -354,13 +365,13 @@ class IouScore(ShapeEvaluator[Shape]):
         )
 
     def _measure(self, expected: Shape, candidate: Shape) -> Measurement | str:
-        found = overlap(expected, candidate, self.polygon)
-        if isinstance(found, str):
-            return found
-        matched = found.iou >= self.threshold - _SLACK
+        overlapping = overlap(expected, candidate, self.polygon)
+        if isinstance(overlapping, str):
+            return overlapping
+        matched = overlapping.iou >= self.threshold - _SLACK
         below = "" if matched else f", below {self.threshold:g}"
-        text = f"IoU {found.iou:.3f}{below}"
-        return Measurement(found.iou, matched, dict(found._asdict()), text)
+        text = f"IoU {overlapping.iou:.3f}{below}"
+        return Measurement(overlapping.iou, matched, dict(overlapping._asdict()), text)
 
     def _is_list(self, value: list[JsonValue]) -> bool:
         if BoxFormat.POLYGON in (self.format, self.expected_format, self.candidate_format):
@@ -422,6 +433,11 @@ class CoordinateDistance(ShapeEvaluator[Point]):
         return {"metric": self.metric, "threshold": self.threshold}
 
 
+def _index_of_value(values: Sequence[JsonValue], index: int | None) -> int | None:
+    """Return the index of an item if it has a value."""
+    return index if index is not None and is_present(values[index]) else None
+
+
 def _is_shape(item: JsonValue) -> bool:
     """Whether an item is a shape and not a point of a polygon."""
     if isinstance(item, list):
@@ -438,9 +454,9 @@ def _miss(pair: ShapePair, expected: Sequence[PathValue], candidate: Sequence[Pa
 
 
 def _label(pair: ShapePair, expected: Sequence[PathValue], candidate: Sequence[PathValue]) -> str:
-    ours = None if pair.expected is None else expected[pair.expected].path
-    theirs = None if pair.candidate is None else candidate[pair.candidate].path
-    return pair_label(ours, theirs)
+    expected_path = None if pair.expected is None else expected[pair.expected].path
+    candidate_path = None if pair.candidate is None else candidate[pair.candidate].path
+    return pair_label(expected_path, candidate_path)
 
 
 class _NoPageSizeError(Exception):

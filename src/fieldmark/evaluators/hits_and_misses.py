@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.conventions import Convention, CountingOptions, OptionalMissing
-from fieldmark.metrics.verdict import Mark, mark_table
+from fieldmark.metrics.counts import Mark, mark_table
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.paths import ROOT
@@ -85,16 +85,24 @@ def pair_label(expected: str | None, candidate: str | None) -> str:
     >>> pair_label("boxes[0]", "boxes[2]"), pair_label(None, "boxes[1]")
     ('boxes[0→2]', 'boxes[→1]')
     """
-    ours, theirs = _INDEXES.split(expected or ""), _INDEXES.split(candidate or "")
+    # Texts are at even positions, and indexes at odd ones.
+    expected_parts = _INDEXES.split(expected or "")
+    candidate_parts = _INDEXES.split(candidate or "")
     if expected is None:
-        ours = ["" if place % 2 else part for place, part in enumerate(theirs)]
-    if candidate is None or ours[::2] != theirs[::2]:
+        expected_parts = [
+            "" if position % 2 else part for position, part in enumerate(candidate_parts)
+        ]
+    if candidate is None or expected_parts[::2] != candidate_parts[::2]:
         return expected or ""
-    parts = [
-        f"[{one}]" if place % 2 and one == other else f"[{one}→{other}]" if place % 2 else one
-        for place, (one, other) in enumerate(zip(ours, theirs, strict=True))
-    ]
-    return "".join(parts)
+    label = expected_parts[0]
+    texts, indexes = (
+        expected_parts[2::2],
+        zip(expected_parts[1::2], candidate_parts[1::2], strict=True),
+    )
+    for text, (index, candidate_index) in zip(texts, indexes, strict=True):
+        moved = "" if index == candidate_index else f"→{candidate_index}"
+        label += f"[{index}{moved}]{text}"
+    return label
 
 
 def mark_fields(
@@ -135,9 +143,9 @@ def hits_and_misses(fields: Iterable[MarkedField], absent: str | None = None) ->
     `absent` says why there is no candidate document, which is a miss if there is no other.
     """
     lists: dict[Mark, list[str]] = {mark: [] for mark in Mark}
-    for each in fields:
-        label, reason = each.record.label, _reason(each, absent)
-        lists[each.mark].append(f"{label} ({reason})" if reason else label)
+    for field in fields:
+        label, reason = field.record.label, _reason(field, absent)
+        lists[field.mark].append(f"{label} ({reason})" if reason else label)
     misses = (*lists[Mark.MISS], *lists[Mark.ERROR])
     return HitsAndMisses(
         hits=tuple(lists[Mark.HIT]),
@@ -146,9 +154,9 @@ def hits_and_misses(fields: Iterable[MarkedField], absent: str | None = None) ->
     )
 
 
-def _reason(each: MarkedField, absent: str | None) -> str | None:
+def _reason(field: MarkedField, absent: str | None) -> str | None:
     """Return why a field is missed or skipped; `None` for hits and wrong values."""
-    mark, record, required = each
+    mark, record, required = field
     if mark in (Mark.HIT, Mark.NONE):
         return None
     if mark is Mark.SKIPPED:

@@ -63,7 +63,7 @@ _Name: TypeAlias = str | int
 class _Part(NamedTuple):
     """A schema in a schema, with the schemas that apply to the same value and to its children.
 
-    Schemas are identified by their numbers. `by_child` contains those for one child each.
+    Schemas are identified by their numbers. `by_child` contains the schemas for one child each.
     """
 
     work: int
@@ -105,13 +105,14 @@ class SchemaCost:
         work = [0] * len(self._parts)
         for number in self._order:
             part = self._parts[number]
-            found = part.work + sum(work[each] for each in part.same)
+            work_of_part = part.work + sum(work[same] for same in part.same)
             if below is not None:
-                found += sum(below[each] for each in part.children)
-                found += max(
-                    (sum(below[each] for each in own) for own in part.by_child.values()), default=0
+                work_of_part += sum(below[child] for child in part.children)
+                work_of_part += max(
+                    (sum(below[child] for child in own) for own in part.by_child.values()),
+                    default=0,
                 )
-            work[number] = found
+            work[number] = work_of_part
         return work
 
 
@@ -133,7 +134,7 @@ def check_schema(schema: JsonValue, *, backtracking: bool = False) -> SchemaCost
         raise OptionError("schema", message) from None
     depths = [0] * len(parts)
     for number in order:
-        below = (depths[each] + ((number, each) in references) for each in parts[number].same)
+        below = (depths[same] + ((number, same) in references) for same in parts[number].same)
         depths[number] = max(below, default=0)
     if max(depths) > _MAX_REFERENCE_DEPTH:
         message = f"a chain of references exceeds the limit of {_MAX_REFERENCE_DEPTH} references"
@@ -187,7 +188,7 @@ def _children(value: JsonValue) -> list[JsonValue]:
 
 
 class SchemaReferences:
-    """Resolves references inside a schema; those to other documents are never followed."""
+    """Resolves references inside a schema; references to other documents are never followed."""
 
     __slots__ = ("_anchors", "_base", "_has_inner_bases", "_schema")
 
@@ -274,10 +275,10 @@ class _Reader:
             if keyword == "$ref":
                 self._add_reference(part, value)
             elif keyword in _BY_CHILD and not (keyword == "items" and not isinstance(value, list)):
-                for name, each in _named(value):
-                    part.by_child[name].append(self._number(each))
+                for name, schema_part in _named(value):
+                    part.by_child[name].append(self._number(schema_part))
             else:
-                numbers = [self._number(each) for each in _subschemas(keyword, value)]
+                numbers = [self._number(subschema) for subschema in _subschemas(keyword, value)]
                 (part.same if keyword in _SAME_VALUE else part.children).extend(numbers)
         if any(key in schema for key in _UNEVALUATED):
             part.same.extend(list(part.same))
@@ -420,7 +421,9 @@ class JsonSchema:
 
     def __reduce__(self) -> tuple[partial[JsonSchema], tuple[()]]:
         # A validator cannot be pickled, so it is recompiled from the options.
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        options = {
+            option.name: getattr(self, option.name) for option in fields(self) if option.init
+        }
         return partial(JsonSchema, **options), ()
 
     def evaluate(
@@ -437,12 +440,12 @@ class JsonSchema:
         """
         absent = unreadable_reason(candidate, unreadable=unreadable)
         if absent or candidate is MISSING:
-            found = SchemaErrors([SchemaError(ROOT, str(absent))], 1)
+            result = SchemaErrors([SchemaError(ROOT, str(absent))], 1)
         else:
-            found = self._validated(candidate, runner)
-        if found.failure:
-            return Score.error(found.failure)
-        errors, total, _ = found
+            result = self._validated(candidate, runner)
+        if result.failure:
+            return Score.error(result.failure)
+        errors, total, _ = result
         misses = [f"{path}: {message}" for path, message in errors]
         if len(errors) < total:
             misses.append(f"{ROOT}: {plural(total, 'error')} in total")
@@ -469,10 +472,10 @@ class JsonSchema:
         """Return the validation errors of a document, without a time limit."""
         return self._shortened(self._find_errors(document))
 
-    def _shortened(self, found: SchemaErrors) -> SchemaErrors:
-        first = found.errors[: self.max_errors]
-        errors = [each._replace(message=_shorten(each.message)) for each in first]
-        return found._replace(errors=errors)
+    def _shortened(self, result: SchemaErrors) -> SchemaErrors:
+        first = result.errors[: self.max_errors]
+        errors = [error._replace(message=_shorten(error.message)) for error in first]
+        return result._replace(errors=errors)
 
 
 def _compile(
@@ -497,8 +500,7 @@ def _compile(
             backtracking = jsonschema_rs.FancyRegexOptions(size_limit=limit)
             validator, linear = make(pattern_options=backtracking), False
     except jsonschema_rs.ValidationError as error:
-        place = _path(error.instance_path)
-        message = f"invalid schema: {place}: {_shorten(error.message)}"
+        message = f"invalid schema: {_path(error.instance_path)}: {_shorten(error.message)}"
         if isinstance(error.kind, kinds.Format):
             message += ", or a larger one than its share of the memory for patterns"
         raise OptionError("schema", message) from None
@@ -508,12 +510,12 @@ def _compile(
 
     def find_errors(document: JsonValue) -> SchemaErrors:
         try:
-            found = list(validator.iter_errors(document))
+            raw_errors = list(validator.iter_errors(document))
         except UnicodeEncodeError:
-            found = list(validator.iter_errors(_encodable(document)))
-        errors = [SchemaError(_path(each.instance_path), each.message) for each in found]
-        for each, error in zip(found, errors, strict=True):
-            if isinstance(each.kind, failures):
+            raw_errors = list(validator.iter_errors(_encodable(document)))
+        errors = [SchemaError(_path(error.instance_path), error.message) for error in raw_errors]
+        for raw_error, error in zip(raw_errors, errors, strict=True):
+            if isinstance(raw_error.kind, failures):
                 return SchemaErrors(failure=f"{error.path}: a pattern takes too long to match")
         return SchemaErrors(errors, len(errors))
 

@@ -14,7 +14,7 @@ from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import MAX_EXAMPLES, MAX_ROWS, Score, defined
-from fieldmark.evaluators.field_evaluator import (
+from fieldmark.evaluators.field_evaluators import (
     ComparedCase,
     DistinctRules,
     FieldEvaluator,
@@ -22,8 +22,8 @@ from fieldmark.evaluators.field_evaluator import (
     mismatches,
 )
 from fieldmark.metrics.conventions import Convention, F1WhenNoMatch, find_convention
+from fieldmark.metrics.counts import verdict_at
 from fieldmark.metrics.rates import rates
-from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
@@ -48,7 +48,7 @@ class ItemMethod(StrEnum):
 
 
 class ItemAggregation(StrEnum):
-    """What the score of a list is."""
+    """The kind of score of a list."""
 
     MEAN_F1 = "mean_f1"
     """The mean F1 of the fields of its items."""
@@ -122,16 +122,16 @@ class LineItems(FieldEvaluator):
         return self._list(expected), MISSING if candidate is MISSING else self._list(candidate)
 
     def _list(self, document: JsonValue) -> JsonObject:
-        """Return a document with only the list, or what is in its place."""
-        found = resolve(document, self.path)
-        return {} if found is MISSING else {_LIST: found}
+        """Return a document with only the value at the path of the list."""
+        items = resolve(document, self.path)
+        return {} if items is MISSING else {_LIST: items}
 
     def _document_path(self, text: str) -> str:
         """Return a path in the list as a path in the document."""
-        rest = text.removeprefix(_LIST)
-        if rest == text or not is_path(self.path):
+        inside = text.removeprefix(_LIST)
+        if inside == text or not is_path(self.path):
             return text
-        return rest if self.path == ROOT and rest.startswith("[") else f"{self.path}{rest}"
+        return inside if self.path == ROOT and inside.startswith("[") else f"{self.path}{inside}"
 
     def _convention(self) -> Convention:
         options = {"f1_when_no_match": self.f1_when_no_match}
@@ -143,7 +143,7 @@ class LineItems(FieldEvaluator):
         fields = self._item_rules(_LIST) if is_path(self.path) else (Rule(path=self.path),)
         return self._rules_for(fields, scope=Scope.CONFIGURED)
 
-    def _item_rules(self, place: str) -> tuple[Rule, ...]:
+    def _item_rules(self, list_path: str) -> tuple[Rule, ...]:
         """Return the rules for the list at a path and for its items; `$` is the item itself."""
         aligner = _ALIGNERS[self.align](self)
         scored = (Rule(path="**"), *self.fields)
@@ -154,12 +154,12 @@ class LineItems(FieldEvaluator):
                 if rule.comparator is not None or rule.aligner is None:
                     raise OptionError("fields", f"{rule.path!r} is not in score_fields")
             scored += tuple(own.values())
-        items = "[*]" if place == ROOT else f"{place}[*]"
+        items = "[*]" if list_path == ROOT else f"{list_path}[*]"
         below = (
             replace(rule, path=items if rule.path == ROOT else append_path(items, rule.path))
             for rule in scored
         )
-        return Rule(path=place, aligner=aligner), *below
+        return Rule(path=list_path, aligner=aligner), *below
 
     def _details(self, compared: ComparedCase) -> JsonObject:
         pairs: list[JsonValue] = []
@@ -179,8 +179,8 @@ class LineItems(FieldEvaluator):
                     {"expected_idx": expected, "parsed_idx": candidate, "similarity": similarity}
                 )
         counts = Counts(tp=len(pairs), fp=len(extra), fn=len(missing))
-        found = rates(counts, compared.convention.counting)
-        item_rates = {f"item_{name}": rate for name, rate in found._asdict().items()}
+        matched_rates = rates(counts, compared.convention.counting)
+        item_rates = {f"item_{name}": rate for name, rate in matched_rates._asdict().items()}
         longer = counts.tp + max(counts.fp, counts.fn)
         item_rates["item_similarity"] = fsum(similarities) / longer if longer else None
         metrics, summary = metrics_by_attribute(compared, _item_field)

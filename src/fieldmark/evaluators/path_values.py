@@ -55,8 +55,8 @@ def value_at(document: JsonValue | Missing, path: str) -> JsonValue | Missing:
     """Return the value at a path without wildcards; `$` is the document itself."""
     if document is MISSING:
         return MISSING
-    found = resolve(document, path)
-    return document if found is MISSING and path == ROOT else found
+    value = resolve(document, path)
+    return document if value is MISSING and path == ROOT else value
 
 
 def find_values(document: JsonValue | Missing, path: str) -> list[PathValue]:
@@ -66,22 +66,23 @@ def find_values(document: JsonValue | Missing, path: str) -> list[PathValue]:
     [PathValue(path='rows[0].box', value=1), PathValue(path='rows[1].box', value=MISSING)]
     """
     first, *others = split_at_items(path)
-    found = [PathValue(first, document if not first else value_at(document, first))]
+    selected = [PathValue(first, document if not first else value_at(document, first))]
     for piece in others:
-        listed = [each for each in found if isinstance(each.value, list)]
+        listed = [parent for parent in selected if isinstance(parent.value, list)]
         items = [
-            PathValue(f"{each.path}[{number}]", item)
-            for each in listed
-            for number, item in enumerate(each.value)  # type: ignore[arg-type]
+            PathValue(f"{parent.path}[{number}]", item)
+            for parent in listed
+            for number, item in enumerate(parent.value)  # type: ignore[arg-type]
         ]
-        found = (
+        selected = (
             items
             if not piece
             else [
-                PathValue(append_path(place, piece), value_at(item, piece)) for place, item in items
+                PathValue(append_path(item_path, piece), value_at(item, piece))
+                for item_path, item in items
             ]
         )
-    return found
+    return selected
 
 
 def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Missing]:
@@ -91,11 +92,11 @@ def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Miss
     [1, MISSING]
     """
     first, *others = split_at_items(path)
-    found = [document if not first else value_at(document, first)]
+    values = [document if not first else value_at(document, first)]
     for piece in others:
-        items = [item for value in found if isinstance(value, list) for item in value]
+        items = [item for value in values if isinstance(value, list) for item in value]
         # An existing key takes precedence over any other meaning of the piece.
-        found = [
+        values = [
             item[piece]
             if isinstance(item, dict) and piece in item
             else value_at(item, piece)
@@ -103,7 +104,7 @@ def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Miss
             else item
             for item in items
         ]
-    return found
+    return values
 
 
 @lru_cache(maxsize=256)

@@ -20,11 +20,11 @@ from fieldmark.judges.judge_protocol import (
 )
 from fieldmark.judges.managed_process import (
     ProcessGroup,
+    ProcessPool,
     ProcessResult,
     run_process,
     stderr_suffix,
 )
-from fieldmark.judges.process_pool import ProcessPool
 from fieldmark.judges.program import (
     MEGABYTE,
     ProcessLimits,

@@ -1,6 +1,6 @@
 """A program with all processes that it starts: limited together, and ended together.
 
-What a system offers decides how:
+The method depends on the system:
 
 - POSIX: the program has its own process group. A child can leave the group and be reparented when
   its parent exits. It keeps its environment, so a random marker there identifies it. An orphaned
@@ -128,7 +128,7 @@ class ProcessTree:
         return status
 
     def close(self) -> None:
-        """Close what the system provides for the processes, which have ended."""
+        """Close the handles of the system for the processes, which have ended."""
         if self._job is not None:
             self._job.close()
         if self.exit_fd is not None:
@@ -299,7 +299,7 @@ class _ExtendedLimits(ctypes.Structure):
 
 
 class JobObject:
-    """Contains a process and those that it starts from now on.
+    """Contains a process and all processes that it starts from now on.
 
     They are killed when the job is terminated or closed, also by the end of this process.
     """

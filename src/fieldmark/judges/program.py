@@ -21,7 +21,8 @@ _PASSED_ON: Final = frozenset({
     "PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "TMP", "TEMP",
     "APPDATA", "COMSPEC", "LOCALAPPDATA", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "USERPROFILE",
 })  # fmt: skip
-"""Those in the second line exist only on Windows, where many programs do not start without them."""
+"""The variables in the second line exist only on Windows, where many programs need them to
+start."""
 _PASSED_ON_PREFIX: Final = "LC_"
 _SCRIPT: Final = re.compile(
     r"[^-].*\.(?:pyz?|[cm]?js|[cm]?ts|rb|pl|php|(?:ba)?sh|lua|r|jl|jar)", re.IGNORECASE
@@ -40,7 +41,7 @@ DeclaredVariables: TypeAlias = Mapping[str, str] | Iterable[str]
 class ProcessLimits:
     """Limits of one program; it is killed when it exceeds them, and its output is never truncated.
 
-    Standard error may have `error_bytes`, of which the last `tail_bytes` are reported. `grace` is
+    Standard error may have `error_bytes`; the last `tail_bytes` are reported. `grace` is
     the number of seconds between SIGTERM and SIGKILL, `linger` the number of seconds to wait for
     output of processes that outlive the program. CPU time is limited too unless the program is
     `long_lived`.
@@ -152,14 +153,14 @@ def program_argv(
 
     Windows would look for the program on the path and in the directory of this process.
     """
-    name, *rest = argv
+    name, *arguments = argv
     if name == "python" and shutil.which("python", path=env.get("PATH")) is None:
         name = sys.executable
     elif _WINDOWS and _is_path(name):
         name = str((cwd or Path()).absolute() / name)
     elif _WINDOWS:
         name = shutil.which(name, path=env.get("PATH")) or name
-    return (name, *rest)
+    return (name, *arguments)
 
 
 def startup_problem(

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.compare.prompt_injection import INJECTION_WARNING, find_injections, texts_with_paths
 from fieldmark.evaluators.base import CaseScorer, Score, Status
-from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.evaluators.field_evaluators import ResponseQuality
 from fieldmark.judges.llm.chat import grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
 from fieldmark.judges.llm.connection import GradingConnection
@@ -119,13 +119,13 @@ class WordlistSafety:
         return nullcontext(self._judge)
 
     def _judge(self, candidate: JsonValue) -> Safety:
-        found = {
-            word
+        matches = {
+            match
             for _, text in texts_with_paths(candidate)
-            for word in self._pattern.findall(normalized(text))
+            for match in self._pattern.findall(normalized(text))
         }
-        words: list[JsonValue] = list(sorted(found)[:_MAX_WORDS])
-        return Safety(score=0.0 if found else 1.0, details={"words": words})
+        words: list[JsonValue] = list(sorted(matches)[:_MAX_WORDS])
+        return Safety(score=0.0 if matches else 1.0, details={"words": words})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

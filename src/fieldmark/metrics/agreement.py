@@ -45,7 +45,7 @@ class JudgeAgreement(NamedTuple):
     @property
     @computed_field(key="agreement")
     def share(self) -> float | None:
-        """The share of pairs on which judge and people agree."""
+        """The share of pairs with the same verdict of judge and people."""
         return (self.both + self.neither) / self.pairs if self.pairs else None
 
     @property
@@ -76,7 +76,7 @@ class JudgeAgreement(NamedTuple):
         """The 95% confidence interval of kappa, by its asymptotic standard error.
 
         If judge and people agree on all pairs or on none, the standard error is 0; then the
-        interval follows from that of the agreement.
+        interval follows from the interval of the agreement.
 
         >>> [round(bound, 3) for bound in JudgeAgreement(0.8, 20, 5, 10, 15).kappa_interval]
         [0.151, 0.649]
@@ -92,11 +92,11 @@ class JudgeAgreement(NamedTuple):
             low, high = ((bound - chance) / (1 - chance) for bound in bounds)
             return max(-1.0, low), min(1.0, high)
         # Fleiss, Cohen and Everitt (1969), for two raters and two categories.
-        rest = 1 - kappa
-        agreed = both * (1 - (judge + people) * rest) ** 2
-        agreed += neither * (1 - (2 - judge - people) * rest) ** 2
+        remaining = 1 - kappa
+        agreed = both * (1 - (judge + people) * remaining) ** 2
+        agreed += neither * (1 - (2 - judge - people) * remaining) ** 2
         apart = judge_only * (people + 1 - judge) ** 2 + people_only * (judge + 1 - people) ** 2
-        variance = agreed + rest**2 * apart - (kappa - chance * rest) ** 2
+        variance = agreed + remaining**2 * apart - (kappa - chance * remaining) ** 2
         margin = NORMAL_QUANTILE * sqrt(max(0.0, variance) / whole) / (1 - chance)
         return max(-1.0, kappa - margin), min(1.0, kappa + margin)
 
@@ -135,7 +135,7 @@ def agreement_at(judged: Iterable[JudgedPair], threshold: float) -> JudgeAgreeme
     >>> agreement_at([JudgedPair(0.9, True), JudgedPair(0.7, True)], 0.8)[1:]
     (1, 0, 1, 0)
     """
-    counts = Counter((each.similarity >= threshold - _CLOSE, each.right) for each in judged)
+    counts = Counter((pair.similarity >= threshold - _CLOSE, pair.right) for pair in judged)
     return _agreement(threshold, counts)
 
 
@@ -148,8 +148,8 @@ def sweep(judged: Sequence[JudgedPair]) -> list[JudgeAgreement]:
     matches, others = (sum(tally[right] for tally in tallies.values()) for right in (True, False))
     rows: list[JudgeAgreement] = []
     both, judge_only = matches, others
-    for place, level in enumerate(levels):
-        threshold = threshold_between(levels[place - 1] if place else None, level)
+    for index, level in enumerate(levels):
+        threshold = threshold_between(levels[index - 1] if index else None, level)
         rows.append(
             JudgeAgreement(threshold, both, judge_only, matches - both, others - judge_only)
         )
@@ -164,12 +164,14 @@ def best_threshold(judged: Sequence[JudgedPair]) -> BestThreshold | None:
     rows = sweep(judged)
     if not rows:
         return None
-    place = max(range(len(rows)), key=lambda at: (rows[at].share or 0.0, rows[at].kappa or 0.0))
-    share = rows[place].share or 0.0
+    best = max(
+        range(len(rows)), key=lambda index: (rows[index].share or 0.0, rows[index].kappa or 0.0)
+    )
+    share = rows[best].share or 0.0
     least = share - sqrt(share * (1.0 - share) / len(judged)) - _CLOSE
-    *_, low = takewhile(lambda row: (row.share or 0.0) >= least, rows[place::-1])
-    *_, high = takewhile(lambda row: (row.share or 0.0) >= least, rows[place:])
-    return BestThreshold(rows[place], low.threshold, high.threshold)
+    *_, low = takewhile(lambda row: (row.share or 0.0) >= least, rows[best::-1])
+    *_, high = takewhile(lambda row: (row.share or 0.0) >= least, rows[best:])
+    return BestThreshold(rows[best], low.threshold, high.threshold)
 
 
 class ThresholdTarget(NamedTuple):
@@ -254,41 +256,40 @@ def cross_validate(
     Every fold has about the same share of matches. With fewer than five labels of a verdict, there
     are fewer folds; with fewer than two, there is no result.
     """
-    ranked = enumerate(sorted(judged))  # the order of the labels does not matter
-    shuffled = [each for _, each in sorted(ranked, key=lambda item: _random_key(seed, item[0]))]
-    by_verdict = [[each for each in shuffled if each.right is right] for right in (True, False)]
+    # A random order that does not depend on the order of the labels.
+    keyed = (
+        (hashlib.sha256(b"%d %d" % (seed, number)).digest(), pair)
+        for number, pair in enumerate(sorted(judged))
+    )
+    shuffled = [pair for _, pair in sorted(keyed)]
+    by_verdict = [[pair for pair in shuffled if pair.right is right] for right in (True, False)]
     folds = min(_FOLDS, *map(len, by_verdict))
     if folds < 2:  # noqa: PLR2004 - one to choose, one to measure
         return None
-    ordered = [each for same in by_verdict for each in same]
+    ordered = [pair for same in by_verdict for pair in same]
     counts: Counter[tuple[bool, bool]] = Counter()
     limits: list[float | None] = []
     for fold in range(folds):
-        rest = [each for place, each in enumerate(ordered) if place % folds != fold]
-        chosen = threshold_for(rest, target)
+        training = [pair for index, pair in enumerate(ordered) if index % folds != fold]
+        chosen = threshold_for(training, target)
         limits.append(None if chosen is None else chosen.threshold)
         limit = inf if chosen is None else chosen.threshold - _CLOSE
-        counts.update((each.similarity >= limit, each.right) for each in ordered[fold::folds])
+        counts.update((pair.similarity >= limit, pair.right) for pair in ordered[fold::folds])
     whole = threshold_for(judged, target)
-    found = [limit for limit in limits if limit is not None]
-    complete = len(found) == folds
+    reached = [limit for limit in limits if limit is not None]
+    complete = len(reached) == folds
     return CrossValidation(
         folds,
         _agreement(inf if whole is None else whole.threshold, counts),
-        min(found) if complete else None,
-        max(found) if complete else None,
+        min(reached) if complete else None,
+        max(reached) if complete else None,
     )
-
-
-def _random_key(seed: int, place: int) -> bytes:
-    """Return a key that sorts places in a random order."""
-    return hashlib.sha256(b"%d %d" % (seed, place)).digest()
 
 
 def auc(judged: Sequence[JudgedPair]) -> float | None:
     """Return the area under the ROC curve; undefined without matches, or without others.
 
-    It is the share of pairs of a match and another label in which the match is more similar; ties
+    Among all pairs of a match and another label, it is the share whose match is more similar; ties
     count half.
 
     >>> auc([JudgedPair(0.9, True), JudgedPair(0.9, False), JudgedPair(0.1, False)])
@@ -308,7 +309,7 @@ def auc(judged: Sequence[JudgedPair]) -> float | None:
 
 def base_rate(judged: Sequence[JudgedPair]) -> float | None:
     """Return the agreement of a judge that always gives the more frequent verdict."""
-    matches = sum(each.right for each in judged)
+    matches = sum(pair.right for pair in judged)
     return max(matches, len(judged) - matches) / len(judged) if judged else None
 
 

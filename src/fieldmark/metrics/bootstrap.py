@@ -24,7 +24,7 @@ from fieldmark.metrics.quality import (
     quality_metrics,
     quality_score,
 )
-from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, wilson
+from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, sortable, wilson
 from fieldmark.metrics.summary import (
     RESAMPLING,
     RateIntervals,
@@ -33,7 +33,6 @@ from fieldmark.metrics.summary import (
     RunIntervals,
     Summary,
     Variation,
-    sortable,
 )
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
@@ -103,10 +102,12 @@ def run_intervals(
             by_rate.append(variations(estimates, counted, cases, scale))
         for path in columns.paths:
             attributes[path] = RateVariations(
-                RateIntervals(*(found[path].interval for found in by_rate)),
-                Rates(*(found[path].deviation for found in by_rate)),
+                RateIntervals(*(rate[path].interval for rate in by_rate)),
+                Rates(*(rate[path].deviation for rate in by_rate)),
             )
-    attributes = {path: each for path, each in sorted(attributes.items()) if each != _UNKNOWN}
+    attributes = {
+        path: variation for path, variation in sorted(attributes.items()) if variation != _UNKNOWN
+    }
     resampled = metrics.metrics(product(weights, matrix.sums), counting, by_case=matrix.is_rated)
     estimates = {
         **summary.metrics,
@@ -118,12 +119,16 @@ def run_intervals(
         if _NOTHING_VARIES.intersection(flags):
             estimates[name] = None
     headline = variations(estimates, values, [len(rows)] * len(estimates), scale)
-    intervals = {name: each.interval for name, each in headline.items() if each.interval}
+    intervals = {
+        name: variation.interval for name, variation in headline.items() if variation.interval
+    }
     return RunIntervals(
         metrics={**intervals, **known_shares},
         attributes=attributes,
         deviations={
-            name: each.deviation for name, each in headline.items() if each.deviation is not None
+            name: variation.deviation
+            for name, variation in headline.items()
+            if variation.deviation is not None
         },
         resampling=resampling,
     )
@@ -135,24 +140,24 @@ def variations(
     """Return the variation of metrics; `values` has one row of resamples per metric.
 
     An estimate of 0 or 1 does not vary between resamples, so it gets a Wilson interval. Another
-    estimate that does not vary has none. The standard deviation is that of the defined resamples;
-    an undefined estimate and a single case have none.
+    estimate that does not vary has none. The standard deviation is computed from the defined
+    resamples; an undefined estimate and a single case have none.
     """
-    found: dict[str, Variation] = {}
+    variation_of: dict[str, Variation] = {}
     offsets = interval_offsets(values, cases)
     resamples = values[:, 1:]
-    for place, (name, estimate) in enumerate(estimates.items()):
-        number, offset, interval, deviation = cases[place], offsets[place], None, None
+    for row, (name, estimate) in enumerate(estimates.items()):
+        number, offset, interval, deviation = cases[row], offsets[row], None, None
         if estimate in _LIMITS:
             whole = round(number / scale**2)
             interval = wilson(whole if estimate else 0, whole)
         elif estimate is not None and offset is not None and has_width(offset):
             interval = interval_around(estimate, (offset[0] * scale, offset[1] * scale))
         if estimate is not None and offset is not None:
-            defined = resamples[place][~np.isnan(resamples[place])]
+            defined = resamples[row][~np.isnan(resamples[row])]
             deviation = float(defined.std(ddof=1)) * scale if len(defined) > 1 else None
-        found[name] = Variation(interval, deviation)
-    return found
+        variation_of[name] = Variation(interval, deviation)
+    return variation_of
 
 
 def resampling_weights(cases: int, resamples: int, seed: int) -> Bytes:
@@ -201,26 +206,26 @@ def interval_offsets(values: Floats, cases: Sequence[int]) -> list[Interval | No
     resamples = np.sort(values[:, 1:], axis=1)  # NaN sorts last
     defined = (~np.isnan(resamples)).sum(axis=1).tolist()
     estimates = values[:, 0].tolist()
-    found: list[Interval | None] = []
+    intervals: list[Interval | None] = []
     for row, number, estimate, count in zip(resamples, defined, estimates, cases, strict=True):
         if not number or count <= 1 or math.isnan(estimate):
-            found.append(None)
+            intervals.append(None)
             continue
         student = _student_quantile(NORMAL_QUANTILE, count - 1)
         # As `NormalDist.cdf`; `statistics` would be loaded for it alone.
         normal = math.erf(-math.sqrt(count / (count - 1)) * student / math.sqrt(2))
         tail = (1 + normal) / 2
         low, high = (_quantile(row, number, share) for share in (tail, 1 - tail))
-        found.append((low - estimate, high - estimate))
-    return found
+        intervals.append((low - estimate, high - estimate))
+    return intervals
 
 
 def _quantile(ordered: Floats, number: int, share: float) -> float:
     """Return a quantile of the first `number` values, by linear interpolation."""
-    place = share * (number - 1)
-    low = int(place)
+    position = share * (number - 1)
+    low = int(position)
     before, after = float(ordered[low]), float(ordered[min(low + 1, number - 1)])
-    return before + (after - before) * (place - low)
+    return before + (after - before) * (position - low)
 
 
 def _student_quantile(z: float, freedom: int) -> float:
@@ -257,8 +262,8 @@ class ResampledMetrics:
     ) -> dict[str, Floats]:
         """Return the metrics of each resample, after all attributes were added.
 
-        The quality metrics are those of all keys, or `by_case` the means of those of an evaluator.
-        The accuracy of no compared value and a safety that was not judged are undefined.
+        The quality metrics are computed from all keys, or `by_case` as means of the metrics of an
+        evaluator. The accuracy of no compared value and a safety that was not judged are undefined.
         """
         own: Mapping[str, Floats] = dict(zip(CaseSums._fields, sums.T, strict=True))
         headline = (
@@ -310,17 +315,17 @@ class CaseMatrix:
     ) -> None:
         self.rows = -(-len(cases) // together)
         cell, times = (
-            np.frombuffer(b"".join([array("q", each) for each in columns]), np.int64)
+            np.frombuffer(b"".join([array("q", values) for values in columns]), np.int64)
             for columns in ([case.cells for case in cases], [case.times for case in cases])
         )
         self._times = times.astype(np.float64)
         self._case = np.repeat(np.arange(len(cases)), [len(case.cells) for case in cases])
         self._row = self._case // together
-        places = np.zeros(len(table) << CELL_BITS, np.int32)
-        places[cell] = 1
-        self._cells = np.flatnonzero(places)  # only those that occur, in order
-        places[self._cells] = np.arange(len(self._cells))
-        self._cell = places[cell]
+        index = np.zeros(len(table) << CELL_BITS, np.int32)
+        index[cell] = 1
+        self._cells = np.flatnonzero(index)  # only cells that occur, in order
+        index[self._cells] = np.arange(len(self._cells))
+        self._cell = index[cell]
         sums = np.array([case.sums for case in cases], np.float64).reshape(len(cases), -1)
         self.sums = np.zeros((self.rows, sums.shape[1]))
         np.add.at(self.sums, np.arange(len(cases)) // together, sums)
@@ -352,7 +357,7 @@ class CaseMatrix:
             yield _AttributeColumns(paths, tp, fp, fn)
 
     def cases_by_path(self, columns: Sequence[int]) -> list[int]:
-        """Return the number of cases in which each attribute counts, in the order of the paths.
+        """Return for each attribute the number of cases where it counts, in the order of the paths.
 
         `columns` are the counts that matter: true positives (0), false positives (2) and false
         negatives (3).
@@ -367,9 +372,9 @@ class CaseMatrix:
 
     def _counted(self, cells: Integers) -> Floats:
         """Return how often each of the given cells occurs in each row."""
-        place = np.full(len(self._cells), -1)
-        place[cells] = np.arange(len(cells))
-        column = place[self._cell]
+        column_of = np.full(len(self._cells), -1)
+        column_of[cells] = np.arange(len(cells))
+        column = column_of[self._cell]
         here = column >= 0
         at = self._row[here] * len(cells) + column[here]
         counted = np.bincount(at, self._times[here], self.rows * len(cells))

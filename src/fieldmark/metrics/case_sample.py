@@ -106,7 +106,7 @@ class CaseRow:
             cells[cell] = cells.get(cell, 0) + number
 
     def settle(self) -> None:
-        """Add up what is held."""
+        """Add up the held results."""
         self._size = 0
         if self._held:
             self._count(count_cells([*chain.from_iterable(self._held)]))
@@ -123,7 +123,7 @@ def case_sums(stats: CaseStats) -> CaseSums:
     if stats.rqs is not None:
         rated = (*map(steps, (*quality_metrics(stats.quality), stats.rqs)), 1)
     first, second, safety = (
-        (0, 0) if each is None else (steps(each), 1) for each in (*scores, stats.safety)
+        (0, 0) if score is None else (steps(score), 1) for score in (*scores, stats.safety)
     )
     return CaseSums(*first, *second, *stats.quality, *safety, *rated)
 
@@ -134,11 +134,10 @@ def steps(score: float) -> int:
 
 
 def _checksums(ids: Sequence[str]) -> list[int]:
-    """Return the checksums of ids."""
     try:
         return [*map(crc32, map(str.encode, ids))]
     except UnicodeEncodeError:
-        return [crc32(each.encode("utf-8", "surrogatepass")) for each in ids]
+        return [crc32(text.encode("utf-8", "surrogatepass")) for text in ids]
 
 
 class SampledCase(NamedTuple):
@@ -183,9 +182,9 @@ class Threshold:
 class CaseSample:
     """A random sample of the cases of a run, or all cases up to the limit.
 
-    The hash of each id is its draw. If there are too many cases, those in the upper half of the
-    draws are dropped, so the sample depends neither on the order of the cases nor on how they are
-    partitioned. Parts of a run may share a `threshold`, so that later parts store less.
+    The hash of each id is its draw. If there are too many cases, the upper half by draw is dropped,
+    so the sample depends neither on the order of the cases nor on how they are partitioned. Parts
+    of a run may share a `threshold`, so that later parts store less.
     """
 
     __slots__ = ("_kept", "_threshold", "cases", "table")
@@ -211,10 +210,10 @@ class CaseSample:
         further: list[SampledCase] = []
         draws = [checksum * _MIX & 0xFFFFFFFF for checksum in _checksums(ids)]
         sums: dict[int, CaseSums] = {}  # many cases share their statistics
-        for place, draw in enumerate(draws):
+        for index, draw in enumerate(draws):
             if draw >= limit:
                 continue
-            block, own = blocks[place], stats[place]
+            block, own = blocks[index], stats[index]
             cells: Sequence[int] = block.cells
             if len(cells) <= SMALL_CASE:
                 times = _ONCE[: len(cells)]
@@ -224,7 +223,7 @@ class CaseSample:
             summed = sums.get(id(own))
             if summed is None:
                 summed = sums[id(own)] = case_sums(own)
-            further.append(SampledCase(draw, ids[place], cells, times, summed))
+            further.append(SampledCase(draw, ids[index], cells, times, summed))
         self._keep(further)
 
     def add(self, case_id: str, block: Outcomes, stats: CaseStats) -> None:
@@ -237,7 +236,7 @@ class CaseSample:
         cases = other._kept
         if numbers != list(range(len(numbers))):
             cases = [
-                each._replace(cells=array(_INT64, renumber(each.cells, numbers))) for each in cases
+                case._replace(cells=array(_INT64, renumber(case.cells, numbers))) for case in cases
             ]
         self.cases += other.cases
         self._keep(cases, other._threshold.bits)
@@ -251,11 +250,11 @@ class CaseSample:
         threshold = self._threshold
         before = threshold.bits
         threshold.lower(bits)
-        further = [each for each in further if not each.draw >> threshold.bits]
-        threshold.take([each.draw for each in further])
+        further = [case for case in further if not case.draw >> threshold.bits]
+        threshold.take([case.draw for case in further])
         self._kept += further
         if threshold.bits < before:
-            self._kept = [each for each in self._kept if not each.draw >> threshold.bits]
+            self._kept = [case for case in self._kept if not case.draw >> threshold.bits]
 
     def __getstate__(self) -> _State:
         return self.table, self.cases, self._threshold.limit, self._threshold.bits, self._kept
@@ -263,7 +262,7 @@ class CaseSample:
     def __setstate__(self, state: _State) -> None:
         self.table, self.cases, limit, bits, self._kept = state
         self._threshold = Threshold(limit, bits)
-        self._threshold.take([each.draw for each in self._kept])
+        self._threshold.take([case.draw for case in self._kept])
 
 
 _State: TypeAlias = tuple[AttributeTable, int, int, int, list[SampledCase]]

@@ -24,11 +24,17 @@ from fieldmark.metrics.conventions import (
     OptionalMissing,
     PrimaryScore,
 )
-from fieldmark.metrics.counts import cost_table
+from fieldmark.metrics.counts import (
+    ERROR_TABLE,
+    ErrorCounts,
+    Mark,
+    cost_table,
+    mark_table,
+    verdict_at,
+    verdict_of,
+)
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
 from fieldmark.metrics.rates import Rates, f1, rates
-from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
-from fieldmark.metrics.verdict import Mark, mark_table, verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.kernel import COMPILED, kernel
@@ -94,7 +100,7 @@ def _attribute_f1(effect: int) -> float | None:
 
 
 class _CellScore(NamedTuple):
-    """What a cell adds to a weighted average; a field that is not scored has weight 0.
+    """The summand of a cell in a weighted average; a field that is not scored has weight 0.
 
     `neutral` means that an optional field is missing and that this does not count.
     """
@@ -193,7 +199,10 @@ class CaseCounter:
         """Return the metrics of one case; `unreadable` means that it has no candidate document."""
         alone = len(block.cells) > SMALL_CASE or unreadable or safety is not None
         if alone or (
-            self._graded and any(each.score != each.matched for each in block.comparisons.values())
+            self._graded
+            and any(
+                comparison.score != comparison.matched for comparison in block.comparisons.values()
+            )
         ):
             return self._count(block, unreadable=unreadable, safety=safety)
         key = tuple(block.cells)
@@ -280,29 +289,24 @@ class CaseCounter:
         return verdict_of(case.totals.hits, case.misses)
 
     def _score(self, view: _CaseView) -> _Score:
+        sums, totals = view.sums, view.totals
         match self._counting.primary:
             case PrimaryScore.MACRO_F1_BY_ATTRIBUTE:
-                return self._score_by_attribute(view)
+                # The mean F1 of the attributes that either side has.
+                f1s = [value for value in map(_attribute_f1, sums.effects) if value is not None]
+                number = sums.clean + len(f1s)
+                return (fsum([*f1s, sums.clean]) / number, False) if number else _NOTHING_TO_FIND
             case PrimaryScore.MACRO_F1_BY_CASE:
-                return self._score_by_case(view)
+                # An undefined F1 is 0 unless there was nothing to count.
+                counts = totals.counts
+                nothing = not (counts.tp or counts.fp or counts.fn)
+                if totals.rates.f1 is None:
+                    return _NOTHING_TO_FIND if nothing else (0.0, False)
+                return totals.rates.f1, nothing
             case PrimaryScore.WEIGHTED_AVERAGE:
                 return self._score_weighted(view)
             case PrimaryScore.RQS:
-                return quality(view.totals.quality, self._counting, view.safety).rqs, False
-
-    def _score_by_attribute(self, case: _CaseView) -> _Score:
-        """Return the mean F1 of the attributes that either side has."""
-        f1s = [value for value in map(_attribute_f1, case.sums.effects) if value is not None]
-        number = case.sums.clean + len(f1s)
-        return (fsum([*f1s, case.sums.clean]) / number, False) if number else _NOTHING_TO_FIND
-
-    def _score_by_case(self, case: _CaseView) -> _Score:
-        """Return the F1 of the case; an undefined F1 is 0 unless there was nothing to count."""
-        counts, value = case.totals.counts, case.totals.rates.f1
-        nothing = not (counts.tp or counts.fp or counts.fn)
-        if value is None:
-            return _NOTHING_TO_FIND if nothing else (0.0, False)
-        return value, nothing
+                return quality(totals.quality, self._counting, view.safety).rqs, False
 
     def _score_weighted(self, case: _CaseView) -> _Score:
         """Return the weighted mean of the field scores, or 0 or 1 if it is all or nothing."""
@@ -321,12 +325,16 @@ class CaseCounter:
             # If all weights are 0, the score is 0; if all fields are neutral, there is nothing to
             # score.
             attributes = (self._table.attributes[cell >> CELL_BITS] for cell in case.block.cells)
-            return _NOTHING_TO_FIND if any(each.weight for each in attributes) else (0.0, False)
+            return (
+                _NOTHING_TO_FIND
+                if any(attribute.weight for attribute in attributes)
+                else (0.0, False)
+            )
         return min(1.0, max(0.0, fsum(earned) / weights)), False
 
 
 def count_cells(cells: list[int]) -> Mapping[int, int]:
-    """Return how often each cell occurs, in the order in which they first occur."""
+    """Return how often each cell occurs, in the order of their first occurrence."""
     return kernel.count(cells) if COMPILED else Counter(cells)
 
 

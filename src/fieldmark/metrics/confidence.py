@@ -83,7 +83,7 @@ class ConfidenceTally:
         table: AttributeTable,
         confidences: Mapping[int, float | None] | None,
     ) -> None:
-        """Add a case; `confidences` are those of its values by position."""
+        """Add a case; `confidences` are the confidences of its values by position."""
         lowest: float | None = 1.0 if confidences else None
         for position, confidence in (confidences or {}).items():
             cell = outcomes.cells[position]
@@ -107,7 +107,7 @@ class ConfidenceTally:
         self.documents.update(other.documents)
 
     def state(self) -> list[JsonValue]:
-        """Return the counts as JSON, those of documents first."""
+        """Return the counts as JSON, beginning with the counts of documents."""
         parts = [("", self.documents), *self.attributes.items()]
         return [
             [path, [[*key, number] for key, number in counts.items()]] for path, counts in parts
@@ -117,13 +117,13 @@ class ConfidenceTally:
     def restored(cls, state: Sequence[JsonValue]) -> ConfidenceTally:
         """Return a tally from its state; an invalid one raises `ValueError`."""
         tally = cls()
-        for place, part in enumerate(state):
+        for number, part in enumerate(state):
             match part:
                 case [str(path), [*rows]]:
                     counts = Counter(dict(map(_counted, rows)))
                 case _:
                     raise ValueError("confidences must have a path and counts")
-            if place:
+            if number:
                 tally.attributes[path] = counts
             else:
                 tally.documents = counts
@@ -201,7 +201,7 @@ class ReliabilityBin(NamedTuple):
 
 
 class AcceptedDocuments(NamedTuple):
-    """The documents of which every value is accepted, and how many of them are `perfect`."""
+    """The documents without a value that needs review, and how many of them are `perfect`."""
 
     documents: int | None = None
     document_share: float | None = None
@@ -210,11 +210,11 @@ class AcceptedDocuments(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StraightThrough:
-    """What a threshold accepts without review, if one reaches a precision.
+    """The values that a threshold accepts without review, if a threshold reaches the precision.
 
     Without a threshold, `note` says why. `lower_bound` is the lower limit of the precision at a
     confidence of 95%, corrected for the search over thresholds. `coverage` is the share of all
-    values, also of those without a confidence. One attribute accepts no documents.
+    values; values without a confidence are included. One attribute accepts no documents.
     """
 
     threshold: float | None = None
@@ -231,8 +231,8 @@ class StraightThrough:
 class ConfidenceFigures:
     """The confidences of one attribute, or of all fields.
 
-    `fields` have a value, and `without_confidence` of them no confidence; those are in no other
-    figure. `wrong` is the number of wrong values with a confidence.
+    `fields` have a value; `without_confidence` have no confidence and are in no other number.
+    `wrong` is the number of wrong values with a confidence.
     """
 
     fields: int
@@ -262,20 +262,20 @@ class ConfidenceSummary:
 
 
 def summarize_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> ConfidenceSummary:
-    """Compute all figures of a run for the target precisions of the options."""
+    """Compute all metrics of confidences of a run for the target precisions of the options."""
     targets = options.precision
     documents = _descending(tally.documents)
     total = sum(tally.documents.values())
     figures = confidence_figures(tally.pooled, targets)
     pooled: dict[str, StraightThrough] = {}
-    for key, each in figures.targets.items():
+    for key, figure in figures.targets.items():
         accepted = AcceptedDocuments()
-        if each.threshold is not None:
-            levels = [level for level in documents if level.confidence >= each.threshold]
+        if figure.threshold is not None:
+            levels = [level for level in documents if level.confidence >= figure.threshold]
             number = sum(level.number for level in levels)
             perfect = sum(level.correct for level in levels)
             accepted = AcceptedDocuments(number, ratio(number, total), perfect)
-        pooled[key] = replace(each, documents=accepted)
+        pooled[key] = replace(figure, documents=accepted)
     return ConfidenceSummary(
         options=options,
         pooled=replace(figures, targets=pooled),
@@ -288,9 +288,9 @@ def summarize_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> 
 
 
 def pooled_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> ConfidenceSummary:
-    """Compute the figures of all fields of a group of cases, without its curves."""
-    found = summarize_confidence(tally, options)
-    return replace(found, pooled=replace(found.pooled, bins=(), curve=()), attributes={})
+    """Compute the metrics of confidences of all fields of a group of cases, without its curves."""
+    summary = summarize_confidence(tally, options)
+    return replace(summary, pooled=replace(summary.pooled, bins=(), curve=()), attributes={})
 
 
 def confidence_figures(
@@ -298,7 +298,7 @@ def confidence_figures(
     targets: Sequence[float] = (),
     points: int = _CURVE_POINTS,
 ) -> ConfidenceFigures:
-    """Compute the figures of some fields, with this number of points of the curve.
+    """Compute the metrics of confidences of some fields, with this number of points of the curve.
 
     >>> confidence_figures({(0.9, True): 9, (0.9, False): 1}).ece
     0.0
@@ -316,25 +316,29 @@ def confidence_figures(
         mean_confidence=ratio(fsum(level.confidence * level.number for level in levels), number),
         auroc=_auroc(levels),
         ece=ratio(
-            fsum(each.fields * abs(each.precision - each.confidence) for each in bins), number
+            fsum(bin_.fields * abs(bin_.precision - bin_.confidence) for bin_ in bins), number
         ),
         brier=_brier_score(levels),
         bins=bins,
         curve=tuple(
-            CurvePoint(each.threshold, each.number / fields, each.correct / each.number)
-            for each in _grid(levels, points)
+            CurvePoint(
+                accepted.threshold, accepted.number / fields, accepted.correct / accepted.number
+            )
+            for accepted in _grid(levels, points)
         ),
-        targets={precision_key(each): _straight_through(levels, fields, each) for each in targets},
+        targets={
+            precision_key(target): _straight_through(levels, fields, target) for target in targets
+        },
     )
 
 
 def _descending(counts: Mapping[tuple[float | None, bool], int]) -> list[_Level]:
     """Return the values with a confidence, the highest first."""
     known = ((confidence, number) for (confidence, _), number in counts.items())
-    confidences = {each for each, number in known if number and each is not None}
+    confidences = {confidence for confidence, number in known if number and confidence is not None}
     return [
-        _Level(each, counts.get((each, True), 0), counts.get((each, False), 0))
-        for each in sorted(confidences, reverse=True)
+        _Level(confidence, counts.get((confidence, True), 0), counts.get((confidence, False), 0))
+        for confidence in sorted(confidences, reverse=True)
     ]
 
 
@@ -343,7 +347,7 @@ def _auroc(levels: Sequence[_Level]) -> float | None:
 
     It is undefined without correct or without wrong values.
     """
-    correct, wrong = (sum(level[place] for level in levels) for place in (1, 2))
+    correct, wrong = (sum(level[column] for level in levels) for column in (1, 2))
     lower, pairs = wrong, 0.0
     for level in levels:
         lower -= level.wrong
@@ -372,12 +376,12 @@ def _reliability_bins(levels: Sequence[_Level]) -> tuple[ReliabilityBin, ...]:
         middle = 2 * below + level.number
         bins.setdefault(middle * _BINS // (2 * total), []).append(level)
         below += level.number
-    found: list[ReliabilityBin] = []
+    reliability: list[ReliabilityBin] = []
     for own in bins.values():
-        number, correct = (sum(each.number for each in own), sum(each.correct for each in own))
-        mean = fsum(each.confidence * each.number for each in own) / number
-        found.append(ReliabilityBin(number, mean, correct / number, wilson(correct, number)))
-    return tuple(found)
+        number, correct = (sum(level.number for level in own), sum(level.correct for level in own))
+        mean = fsum(level.confidence * level.number for level in own) / number
+        reliability.append(ReliabilityBin(number, mean, correct / number, wilson(correct, number)))
+    return tuple(reliability)
 
 
 # --- thresholds -----------------------------------------------------------------------------------
@@ -386,7 +390,7 @@ def _reliability_bins(levels: Sequence[_Level]) -> tuple[ReliabilityBin, ...]:
 def _grid(levels: Sequence[_Level], points: int = _CURVE_POINTS) -> Iterator[_Accepted]:
     """Yield up to 100 thresholds, one per percent of the values, from high to low.
 
-    They depend only on the confidences, and not on which values are correct.
+    They depend only on the confidences, and not on the correctness of values.
     """
     total = sum(level.number for level in levels)
     number = correct = 0
@@ -433,7 +437,7 @@ def _straight_through(levels: Sequence[_Level], fields: int, target: float) -> S
         else:
             level = 0.0
     if best is None:
-        possible = any(each.correct >= target * each.number for each in grid)
+        possible = any(accepted.correct >= target * accepted.number for accepted in grid)
         few = not grid or target**total > _ALPHA or possible
         return StraightThrough(note=TOO_FEW if few else NOT_REACHED)
     number, correct = best.number, best.correct

@@ -8,8 +8,8 @@ from itertools import chain
 from math import fsum, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.summary import sortable
-from fieldmark.metrics.taxonomy import MISTAKES
+from fieldmark.metrics.counts import MISTAKES
+from fieldmark.metrics.rates import sortable
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
 
@@ -20,7 +20,7 @@ Records: TypeAlias = Iterable[FieldOutcome]
 
 
 class Ranking(NamedTuple):
-    """Several candidates: their order from best to worst, in which ties keep their order.
+    """Several candidates, from best to worst; ties keep their order.
 
     `ranks` has the rank of each candidate from 1, the same for equal scores. `deviation` is the
     population standard deviation.
@@ -58,7 +58,7 @@ def consistency(pairs: Sequence[Records]) -> float | None:
 
 
 def rank(scores: Sequence[float | None]) -> Ranking:
-    """Order candidates by their primary score; those without a score come last.
+    """Order candidates by their primary score; candidates without a score come last.
 
     >>> rank([0.5, None, 1.0])
     Ranking(order=(2, 0, 1), ranks=(2, 3, 1), best=1.0, mean=0.75, deviation=0.25)

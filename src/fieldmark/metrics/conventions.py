@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final
@@ -103,7 +103,7 @@ class IgnoreScope(StrEnum):
 
 
 class OnError(StrEnum):
-    """The score of a case in which a comparison failed."""
+    """The score of a case with a failed comparison."""
 
     UNDEFINED = "undefined"
     ZERO = "zero"
@@ -124,7 +124,7 @@ class RqsWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonOptions:
-    """Defaults for what the rules leave open; strategies by name."""
+    """Defaults for settings that the rules leave open; strategies by name."""
 
     scope: Scope = Scope.UNION
     depth: Depth = Depth.LEAF
@@ -193,12 +193,11 @@ def _default_comparator(name: str) -> Comparator:
     return Exact() if name == "exact" else NormalizedText()
 
 
-def _default_aligner(name: str) -> Aligner:
-    if name == "index":
-        return Index()
-    if name == "whole":
-        return Whole()
-    return Greedy()
+_DEFAULT_ALIGNERS: Final[Mapping[str, Callable[[], Aligner]]] = {
+    "greedy": Greedy,
+    "index": Index,
+    "whole": Whole,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +229,7 @@ class Convention:
             scope=scope,
             depth=rules.depth or self.comparison.depth,
             default=rules.default or _default_comparator(self.comparison.comparator),
-            aligner=rules.aligner or _default_aligner(self.comparison.aligner),
+            aligner=rules.aligner or _DEFAULT_ALIGNERS[self.comparison.aligner](),
         )
 
     def with_options(self, options: Mapping[str, JsonValue]) -> Convention:
@@ -263,12 +262,14 @@ class Convention:
     def comparison_sha256(self, rules: Rules, others: Mapping[str, Rules] | None = None) -> str:
         """Return the hash of everything that determines the outcomes.
 
-        `others` are further rules of the same run by name, such as those of single cases.
+        `others` are further rules of the same run by name, such as the rules of single cases.
         """
         own = self._described_rules(rules)
         if not others:
             return canonical_sha256(own)
-        named: JsonObject = {name: self._described_rules(each) for name, each in others.items()}
+        named: JsonObject = {
+            name: self._described_rules(named_rules) for name, named_rules in others.items()
+        }
         return canonical_sha256({"rules": own, "others": named})
 
     def _described_rules(self, rules: Rules) -> JsonObject:
@@ -294,13 +295,13 @@ class Convention:
 
     def counting_sha256(self, *rules: Rules) -> str:
         """Return the hash of everything that determines counting, including weights of rules."""
-        weights: list[JsonValue] = [list(each) for each in rule_weights(*rules)]
+        weights: list[JsonValue] = [list(row) for row in rule_weights(*rules)]
         return canonical_sha256({"options": described(self.counting), "weights": weights})
 
 
 def rule_weights(*rules: Rules) -> tuple[tuple[str, float, bool], ...]:
     """Return the path and weight of each rule, and whether the field is required, each once."""
-    fields = (rule for each in rules for rule in each.fields)
+    fields = (rule for group in rules for rule in group.fields)
     return tuple(dict.fromkeys((rule.path, rule.weight, rule.required) for rule in fields))
 
 

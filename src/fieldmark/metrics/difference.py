@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import chain, count
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -27,31 +27,26 @@ from fieldmark.metrics.bootstrap import (
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSums, case_sums, steps
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import CountingOptions, F1WhenNoMatch
+from fieldmark.metrics.counts import ERROR_TABLE, MISTAKES
 from fieldmark.metrics.gates import less_is_better
 from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC, MICRO_F1, QUALITY_METRICS
-from fieldmark.metrics.power import POWER
 from fieldmark.metrics.quality import QualityCounts, QualityMetrics
-from fieldmark.metrics.rates import Interval, ratio
+from fieldmark.metrics.rates import Interval, ratio, sortable
 from fieldmark.metrics.significance import (
     ALPHA,
     PERMUTATIONS,
+    POWER,
     flip_signs,
     holm,
     holm_of_smallest,
     permutation_p,
     smallest_p,
 )
-from fieldmark.metrics.summary import sortable
-from fieldmark.metrics.taxonomy import ERROR_TABLE, MISTAKES
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.arrays import Floats
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 GROUPS: Final = 2_048
 """The maximum number of rows; further cases share them, and are resampled and permuted together."""
@@ -106,8 +101,8 @@ class CaseChange(NamedTuple):
     """A case with changed outcomes of fields, or with another score.
 
     A case improves if its score rises, or if it has fewer mistakes at the same score. The fields
-    that changed in the same direction come first. `attributes` says how many mistakes fewer the
-    case has in each attribute in which their number changed; the number is negative for more.
+    that changed in the same direction come first. `attributes` says by how much the number of
+    mistakes fell in each attribute; it is negative if the number rose.
     """
 
     case_id: str
@@ -145,7 +140,7 @@ _field_change = lru_cache(maxsize=4_096)(FieldChange)
 class _Change(NamedTuple):
     """What changed between the two sides of a case, besides the scores of evaluators.
 
-    `fewer` says how many mistakes fewer there are in each attribute in which their number changed.
+    `fewer` says by how much the number of mistakes fell in each attribute.
     """
 
     before: CaseStats
@@ -160,7 +155,7 @@ class _Change(NamedTuple):
 class _CellChange(NamedTuple):
     """Two different outcomes of a field.
 
-    `field` is `None` if they differ only in which side is empty. `fixed` is 1 if a mistake was
+    `field` is `None` if the only difference is the empty side. `fixed` is 1 if a mistake was
     fixed, -1 if the field became a mistake, and otherwise 0.
     """
 
@@ -177,10 +172,11 @@ class _CellChanges(dict[tuple[int, int], "_CellChange | None"]):
         self.table = table
 
     def __missing__(self, cells: tuple[int, int]) -> _CellChange | None:
-        one, other = cells
+        before_cell, after_cell = cells
         change: _CellChange | None = None
-        if one >> CELL_BITS == other >> CELL_BITS:
-            path, facts = self.table.path(one >> CELL_BITS), (one & FACT_MASK, other & FACT_MASK)
+        if before_cell >> CELL_BITS == after_cell >> CELL_BITS:
+            path = self.table.path(before_cell >> CELL_BITS)
+            facts = before_cell & FACT_MASK, after_cell & FACT_MASK
             before, after = (_LABELS[fact] for fact in facts)
             was_wrong, is_wrong = (_IS_MISTAKE[fact] for fact in facts)
             field = None if before == after else _field_change(path, before, after)
@@ -232,8 +228,8 @@ class PairedCases:
         self.before[group].add(before.block, sums_before)
         self.after[group].add(after.block, sums_after)
         self.verdicts[old.verdict or _NO_VERDICT, new.verdict or _NO_VERDICT] += 1
-        for each in fields:
-            self.shifts[each[1:]] += 1
+        for change in fields:
+            self.shifts[change[1:]] += 1
         if not self.comparable:
             return
         self.directions[direction] += 1
@@ -253,9 +249,9 @@ class PairedCases:
             )
 
     def _sums(self, side: CaseInRun, sums: Sequence[int]) -> Sequence[int]:
-        """Return the sums of a case, with those of the evaluators."""
+        """Return the sums of a case, with the scores of its evaluators."""
         scores = (side.evaluators.get(name) for name in self.evaluators)
-        judged = ((0, 0) if each is None else (steps(each), 1) for each in scores)
+        judged = ((0, 0) if score is None else (steps(score), 1) for score in scores)
         return [*sums, *chain.from_iterable(judged)]
 
     def _change(self, before: CaseInRun, after: CaseInRun) -> _Change:
@@ -284,13 +280,13 @@ class PairedCases:
     def changed(self, direction: Direction, attribute: str | None = None) -> list[CaseChange]:
         """Return the cases that changed in a direction, largest change of the score first.
 
-        The unchanged cases are those of which only single fields changed, for better and worse.
+        A case also counts as unchanged if single fields changed for better and worse alike.
         With an `attribute`, these are the cases with more or fewer mistakes in it.
         """
-        found = self.changes[direction]
+        cases = self.changes[direction]
         if attribute is not None:
-            found = [each for each in found if each.attributes.get(attribute)]
-        return sorted(found, key=lambda each: -abs(each.gain))
+            cases = [case for case in cases if case.attributes.get(attribute)]
+        return sorted(cases, key=lambda case: -abs(case.gain))
 
     def passes(self) -> tuple[int, int]:
         """Return how many cases pass only in the second run, and how many only in the first.
@@ -328,7 +324,7 @@ def _change(before: CaseInRun, after: CaseInRun, cells: _CellChanges) -> _Change
                 fewer[path] = fewer.get(path, 0) + fixed
         if len(fields) > 1:
             sign = -1 if direction is Direction.WORSE else 1
-            fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
+            fields.sort(key=lambda change: -abs(_fixed(change) + sign / 2))
     fewer = {path: number for path, number in fewer.items() if number and fields}
     sums = case_sums(old), case_sums(new)
     return _Change(old, new, *sums, direction, tuple(fields), fewer or _NO_ATTRIBUTES)
@@ -377,24 +373,28 @@ def _differing_cells(
     if before.table is not after.table or len(old.cells) != len(new.cells):
         return None
     pairs = zip(old.cells, new.cells, strict=True)
-    found = [cells[pair] for pair in pairs if pair[0] != pair[1]]
-    return None if None in found or old.items != new.items else cast("list[_CellChange]", found)
+    changes = [cells[pair] for pair in pairs if pair[0] != pair[1]]
+    return None if None in changes or old.items != new.items else cast("list[_CellChange]", changes)
 
 
 def _field_changes(
     before: CaseInRun, after: CaseInRun, differing: Sequence[_CellChange], cells: _CellChanges
 ) -> list[FieldChange]:
-    """Return the fields whose outcomes changed; others differ only in which side is empty."""
-    changed = [each.field for each in differing if each.field is not None]
+    """Return the fields whose outcomes changed; a change of the empty side alone is none."""
+    changed = [change.field for change in differing if change.field is not None]
     if not (before.block.items and changed):
         return changed  # without list items, attributes are paths
-    paths = (each.path for each in before.block.records(before.table))
+    paths = (record.path for record in before.block.records(before.table))
     fields = zip(paths, before.block.cells, after.block.cells, strict=True)
-    found = [(path, cells[one, other]) for path, one, other in fields if one != other]
+    changes = [
+        (path, cells[before_cell, after_cell])
+        for path, before_cell, after_cell in fields
+        if before_cell != after_cell
+    ]
     return [
-        each.field._replace(path=path)
-        for path, each in found
-        if each is not None and each.field is not None
+        change.field._replace(path=path)
+        for path, change in changes
+        if change is not None and change.field is not None
     ]
 
 
@@ -403,16 +403,16 @@ def _outcome_changes(before: CaseInRun, after: CaseInRun) -> list[FieldChange]:
     # By path, and by whether only the candidate has the field.
     earlier, later = (
         {
-            (each.path, each.expected_presence is Presence.ABSENT): each.outcome.label
-            for each in side.block.records(side.table)
+            (record.path, record.expected_presence is Presence.ABSENT): record.outcome.label
+            for record in side.block.records(side.table)
         }
         for side in (before, after)
     )
-    found = (
-        _field_change(place[0], earlier.get(place, _NO_OUTCOME), later.get(place, _NO_OUTCOME))
-        for place in {**earlier, **later}
+    changes = (
+        _field_change(key[0], earlier.get(key, _NO_OUTCOME), later.get(key, _NO_OUTCOME))
+        for key in {**earlier, **later}
     )
-    return [each for each in found if each.before != each.after]
+    return [change for change in changes if change.before != change.after]
 
 
 class DiffVerdict(StrEnum):
@@ -519,7 +519,7 @@ class MetricSamples:
         """Return after minus before."""
         undefined = np.isnan(self.before) & np.isnan(self.after)
         after, before = (
-            np.nan_to_num(each, nan=self.nothing_compared) for each in (self.after, self.before)
+            np.nan_to_num(values, nan=self.nothing_compared) for values in (self.after, self.before)
         )
         return np.where(undefined, np.nan, after - before)
 
@@ -578,8 +578,8 @@ def paired_metrics(
     options = options or ResamplingOptions()
     tables, countings = (before, after), (counting, counting_after or counting)
     resampled, permuted = _resampled_and_permuted(pairs, tables, countings, options)
-    found = pairs.directions
-    of_run = [found[Direction.IMPROVED], found[Direction.WORSE]]
+    directions = pairs.directions
+    of_run = [directions[Direction.IMPROVED], directions[Direction.WORSE]]
     numbers = (dict.fromkeys(HEADLINE_METRICS + QUALITY_METRICS, of_run), pairs.attributes)
     by_metric, by_attribute, by_evaluator = (
         metric_differences(
@@ -591,7 +591,9 @@ def paired_metrics(
     )
     if counting.f1_when_no_match is F1WhenNoMatch.UNDEFINED:
         by_metric[MICRO_F1] = by_metric[MICRO_F1].without_zero()
-        by_attribute = {path: each.without_zero() for path, each in by_attribute.items()}
+        by_attribute = {
+            path: difference.without_zero() for path, difference in by_attribute.items()
+        }
     if by_metric["safety"].before is None is by_metric["safety"].after:
         del by_metric["safety"]  # no judge evaluated it
     return PairedMetrics(headline=by_metric, attributes=by_attribute, evaluators=by_evaluator)
@@ -632,7 +634,7 @@ def _resampled_and_permuted(
     options: ResamplingOptions,
 ) -> tuple[_SampleGroups, _SampleGroups]:
     """Return all metrics of both runs in resamples of the cases, and with swapped cases."""
-    paths = sorted({each.path for table in tables for each in table.attributes})
+    paths = sorted({attribute.path for table in tables for attribute in table.attributes})
     matrices = (
         CaseMatrix(pairs.before, tables[0], countings[0], paths),
         CaseMatrix(pairs.after, tables[1], countings[1], paths),
@@ -690,8 +692,8 @@ def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
     for old, new in zip(*(matrix.blocks() for matrix in matrices), strict=True):
         counts = [transform(*pair) for pair in zip(old[1:], new[1:], strict=True)]
         before, after = (
-            side.add_attributes(*(each[place] for each in counts))
-            for place, side in enumerate(sides)
+            side.add_attributes(*(sides_counts[number] for sides_counts in counts))
+            for number, side in enumerate(sides)
         )
         present = (np.add.reduce([*old[1:], *new[1:]]) > 0).sum(0)
         # Fewer false positives and negatives are an increase too.
@@ -700,20 +702,20 @@ def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
         differing = apart.any(axis=0).sum(0)
         same_way = [(apart >= 0).all(axis=(0, 1)), (apart <= 0).all(axis=(0, 1))]
         unanimous = np.logical_or.reduce(same_way)
-        for place, path in enumerate(old.paths):
+        for column, path in enumerate(old.paths):
             attributes[path] = MetricSamples(
-                before[:, place],
-                after[:, place],
-                int(present[place]),
-                int(differing[place]),
-                bool(unanimous[place]),
+                before[:, column],
+                after[:, column],
+                int(present[column]),
+                int(differing[column]),
+                bool(unanimous[column]),
                 of_attributes,
             )
     width, rows = len(CaseSums._fields), matrices[0].rows
     sums = transform(matrices[0].sums, matrices[1].sums)
     first, second = (
-        side.metrics(each[:, :width], counting, by_case=by_case)
-        for side, each, counting, by_case in zip(
+        side.metrics(side_sums[:, :width], counting, by_case=by_case)
+        for side, side_sums, counting, by_case in zip(
             sides, sums, runs.countings, runs.by_case, strict=True
         )
     )
@@ -725,7 +727,7 @@ def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
         differing_cases = (
             any_count
             if columns is None
-            else np.logical_or.reduce([differ[each] for each in columns])
+            else np.logical_or.reduce([differ[column] for column in columns])
         )
         headline[name] = MetricSamples(
             first[name],
@@ -736,9 +738,11 @@ def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
             less_is_better=less_is_better(name),
         )
     evaluators: _Samples = {}
-    for place, name in zip(count(width, 2), runs.evaluators, strict=False):
-        old, new = (ratio(each[:, place] / STEP, each[:, place + 1]) for each in sums)
-        differing = int(apart[:, place : place + 2].any(axis=1).sum())
+    for column, name in zip(count(width, 2), runs.evaluators, strict=False):
+        old, new = (
+            ratio(side_sums[:, column] / STEP, side_sums[:, column + 1]) for side_sums in sums
+        )
+        differing = int(apart[:, column : column + 2].any(axis=1).sum())
         evaluators[name] = MetricSamples(old, new, rows, differing, nothing_compared=math.nan)
     return headline, attributes, evaluators
 
@@ -755,18 +759,18 @@ def metric_differences(
 
     `cases` are the numbers of improved and of worse cases by metric.
     """
-    differences = {name: each.differences() for name, each in resampled.items()}
+    differences = {name: samples.differences() for name, samples in resampled.items()}
     p = {
-        name: smallest_p(each.differing)
-        if each.unanimous and abs(differences[name][0]) > 0
+        name: smallest_p(samples.differing)
+        if samples.unanimous and abs(differences[name][0]) > 0
         else permutation_p(permuted[name].differences())
-        for name, each in resampled.items()
+        for name, samples in resampled.items()
     }
-    tested = {name: p[name] for name, each in differences.items() if not np.isnan(each[0])}
+    tested = {name: p[name] for name, values in differences.items() if not np.isnan(values[0])}
     adjusted = holm(tested) if adjust else tested
     smallest = {name: smallest_p(resampled[name].differing) for name in tested}
     smallest = holm_of_smallest(tested, smallest) if adjust else smallest
-    found: dict[_Name, MetricDifference] = {}
+    metrics: dict[_Name, MetricDifference] = {}
     for name, samples in resampled.items():
         delta = _defined(differences[name][0])
         [offsets] = interval_offsets(differences[name][None], [samples.cases])
@@ -800,8 +804,8 @@ def metric_differences(
             word = DiffVerdict.TOO_FEW
         else:
             word = DiffVerdict.SAME
-        found[name] = replace(change, word=word)
-    return found
+        metrics[name] = replace(change, word=word)
+    return metrics
 
 
 def _defined(value: np.float64) -> float | None:

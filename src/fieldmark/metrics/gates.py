@@ -46,8 +46,9 @@ _OF_MISTAKES: Final = frozenset({"attributes", "errors_by_type"})
 """Metrics that are vacuous too if no prediction was compared: there are no mistakes to count."""
 
 _OF_CASES: Final = frozenset({"mean_score", "verdicts"})
-_PERFECT: Final = "cases.perfect"
 """Metrics that are vacuous if there was nothing to score in any case, by fields or evaluators."""
+_PERFECT: Final = "cases.perfect"
+"""The only number of cases that is vacuous in the same way."""
 _COUNTS_OF_EVALUATORS: Final = frozenset({"scored", "errors", "vacuous"})
 """Metrics of an evaluator that are never vacuous."""
 
@@ -111,7 +112,7 @@ def run_failures(
     could not score anything. A selection of cases is `unmet` if it names a tag or an id that no
     case has.
     """
-    found = {
+    applies = {
         RunFailure.UNKNOWN_METRIC: any(not gate.known for gate in gates),
         RunFailure.INVALID_TRUTH: cases.invalid_truth > 0,
         RunFailure.UNMET_SELECTION: unmet,
@@ -119,7 +120,7 @@ def run_failures(
         RunFailure.FAILED_EVALUATOR: failed_evaluator,
         RunFailure.GATE_FAILED: any(gate.known and not gate.passed for gate in gates),
     }
-    return tuple(failure for failure, applies in found.items() if applies)
+    return tuple(failure for failure, applies in applies.items() if applies)
 
 
 def parse_gate(text: str, kind: GateKind) -> Gate:
@@ -155,11 +156,11 @@ def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult,
 def gates_of(results: Sequence[GateResult]) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
     """Return the gates on metrics behind results, and a text for each gate against a baseline."""
     limits, drops = [], []
-    for each in results:
-        if each.name.startswith(_DROP):
-            drops.append(f"{each.name} at most {each.limit:g}")
+    for result in results:
+        if result.name.startswith(_DROP):
+            drops.append(f"{result.name} at most {result.limit:g}")
         else:
-            limits.append(Gate(name=each.name, limit=each.limit, kind=each.kind))
+            limits.append(Gate(name=result.name, limit=result.limit, kind=result.kind))
     return tuple(limits), tuple(drops)
 
 
@@ -169,8 +170,8 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     A metric of a slice is named `slices["vendor=Acme"].micro.f1`.
     """
     name = gate.name
-    if found := _SLICE.match(name):
-        name, summary = found["metric"], _slice(found["name"], summary, gate.kind)
+    if match := _SLICE.match(name):
+        name, summary = match["metric"], _slice(match["name"], summary, gate.kind)
     value, noted = _metric_value(name, summary, gate.kind)
     name = _SHORT.get(name, name)
     vacuous = _vacuous_reason(name, summary)
@@ -178,7 +179,7 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     if value is not None and not vacuous:
         minimum = gate.kind is GateKind.MIN
         passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
-    # What is noted beside an undefined metric says why it is.
+    # The note beside an undefined metric says why it is undefined.
     note = (noted or "undefined") if value is None else vacuous
     return GateResult(**asdict(gate), value=value, passed=passed, note=note)
 
@@ -187,11 +188,11 @@ def _slice(name: str, summary: JsonObject, option: str) -> JsonObject:
     """Return the metrics of a slice; an unknown one raises `OptionError` with a suggestion."""
     slices = summary.get("slices")
     known = slices if isinstance(slices, dict) else {}
-    found = known.get(name)
-    if not isinstance(found, dict):
+    metrics = known.get(name)
+    if not isinstance(metrics, dict):
         hint = did_you_mean(name, known) or "no case is in this slice"
         raise OptionError(option, f"unknown slice {name!r}", hint)
-    return found
+    return metrics
 
 
 def _vacuous_reason(name: str, summary: JsonObject) -> str:
@@ -218,9 +219,9 @@ def _vacuous_reason(name: str, summary: JsonObject) -> str:
 
 def _is_vacuous_evaluator(name: str, evaluators: JsonValue) -> bool:
     """Return whether `NAME.METRIC` is a result of an evaluator that had nothing to score."""
-    for key, each in evaluators.items() if isinstance(evaluators, dict) else ():
+    for key, evaluator in evaluators.items() if isinstance(evaluators, dict) else ():
         metric = name.removeprefix(f"{key}.")
-        if metric != name and metric not in _COUNTS_OF_EVALUATORS and _is_vacuous(each):
+        if metric != name and metric not in _COUNTS_OF_EVALUATORS and _is_vacuous(evaluator):
             return True
     return False
 
@@ -242,11 +243,11 @@ def _metric_value(
     (0.9, '')
     """
     metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}
-    found = next(_resolve(_SHORT.get(name, name), metrics), None)
-    if found is None:
+    value = next(_resolve(_SHORT.get(name, name), metrics), None)
+    if value is None:
         hint = _suggest(name, [*_names(metrics), *_SHORT]) or _EXAMPLES
         raise OptionError(option, f"unknown metric {name!r}", hint)
-    return found
+    return value
 
 
 def _nothing_compared(metrics: JsonObject) -> bool:
@@ -261,8 +262,12 @@ def _nothing_compared(metrics: JsonObject) -> bool:
 
 def _suggest(name: str, known: Sequence[str]) -> str:
     """Return a suggestion: metrics with the same last part or start, or the most similar name."""
-    same = [repr(each) for each in known if each.endswith(f".{name}") and each.count(".") <= _DEPTH]
-    same = same or [repr(each) for each in known if each.startswith(f"{name}_")]
+    same = [
+        repr(metric)
+        for metric in known
+        if metric.endswith(f".{name}") and metric.count(".") <= _DEPTH
+    ]
+    same = same or [repr(metric) for metric in known if metric.startswith(f"{name}_")]
     if same:
         return f"did you mean {' or '.join(same[:_SUGGESTED])}?"
     similar = did_you_mean(name, known)
@@ -286,11 +291,11 @@ def _resolve(name: str, metrics: JsonObject) -> Iterator[tuple[MetricValue, str]
     for key in sorted(metrics, key=len, reverse=True):
         value = metrics[key]
         for written in (key, f'["{key}"]', f"['{key}']"):
-            rest = name[len(written) :] if name.startswith(written) else None
-            if rest == "" and _is_metric(value):
+            remaining = name[len(written) :] if name.startswith(written) else None
+            if remaining == "" and _is_metric(value):
                 yield value, note if isinstance(note, str) else ""  # type: ignore[misc]
-            elif rest and rest[0] in ".[" and isinstance(value, dict):
-                yield from _resolve(rest.removeprefix("."), value)
+            elif remaining and remaining[0] in ".[" and isinstance(value, dict):
+                yield from _resolve(remaining.removeprefix("."), value)
 
 
 def _names(metrics: JsonObject, prefix: str = "") -> Iterator[str]:
@@ -316,7 +321,7 @@ def less_is_better(name: str) -> bool:
 def drop_gates(
     before: JsonObject, after: JsonObject, limits: Mapping[str, float]
 ) -> tuple[GateResult, ...]:
-    """Check how much worse metrics are than those of a baseline.
+    """Check how much worse metrics are than the metrics of a baseline.
 
     A metric that is undefined in the baseline passes; a metric that is undefined now fails.
     """

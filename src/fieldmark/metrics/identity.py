@@ -25,14 +25,14 @@ def described(strategy: object) -> JsonObject:
     """
     identity = getattr(strategy, "identity", None)
     if callable(identity):
-        given: Mapping[str, object] = identity()
+        options_by_name: Mapping[str, object] = identity()
     else:
         names = option_names(strategy)
         if names is None:
-            found = type(strategy).__qualname__
-            raise TypeError(f"{found} is no dataclass and has no method `identity`")
-        given = {name: getattr(strategy, name) for name in names}
-    options: JsonObject = {name: describe(value) for name, value in given.items()}
+            type_name = type(strategy).__qualname__
+            raise TypeError(f"{type_name} is no dataclass and has no method `identity`")
+        options_by_name = {name: getattr(strategy, name) for name in names}
+    options: JsonObject = {name: describe(value) for name, value in options_by_name.items()}
     name = getattr(type(strategy), "name", None)
     return {"name": name, "options": options} if isinstance(name, str) else options
 
@@ -62,9 +62,9 @@ def describe(value: object) -> JsonValue:
 def without_paths(value: JsonValue) -> JsonValue:
     """Return options without file system paths, since a file can have many paths."""
     if isinstance(value, list):
-        return [without_paths(each) for each in value]
+        return [without_paths(item) for item in value]
     if isinstance(value, dict):
-        return {k: without_paths(each) for k, each in value.items() if k not in _PATH_OPTIONS}
+        return {k: without_paths(item) for k, item in value.items() if k not in _PATH_OPTIONS}
     return value
 
 

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fieldmark.metrics.averages import ExactSum, exact
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
     ResampledMetrics,
@@ -34,9 +33,9 @@ from fieldmark.metrics.difference import (
     row_of,
 )
 from fieldmark.metrics.gates import less_is_better
-from fieldmark.metrics.rates import Interval, f1, ratio
+from fieldmark.metrics.rates import ExactSum, Interval, exact, f1, ratio, sortable
 from fieldmark.metrics.significance import flip_signs
-from fieldmark.metrics.summary import AttributeSummary, Summary, sortable
+from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.arrays import Bytes, Floats, Signs
@@ -55,8 +54,8 @@ _TOLD: Final = frozenset({DiffVerdict.BETTER, DiffVerdict.WORSE})
 class SharedCases:
     """The cases that all runs have; memory is bounded, as for the comparison of two runs.
 
-    `scores` are the names of further scores of a case besides its own: those of evaluators.
-    `better` counts for two runs the cases in which either is better.
+    `scores` are the names of further scores of a case: the scores of its evaluators. `better`
+    counts for each of two runs the cases where it is better.
     """
 
     runs: int
@@ -72,27 +71,27 @@ class SharedCases:
         if row == len(self.rows):
             self.rows.append([CaseRow() for _ in sides])
         self.cases += 1
-        for place, (target, side) in enumerate(zip(self.rows[row], sides, strict=True)):
+        for run, (target, side) in enumerate(zip(self.rows[row], sides, strict=True)):
             for name, score in side.evaluators.items():
-                total = self.means.get((place, name), ExactSum())
-                self.means[place, name] = total + ExactSum(1, exact(score))
+                total = self.means.get((run, name), ExactSum())
+                self.means[run, name] = total + ExactSum(1, exact(score))
             scores = (side.evaluators.get(name) for name in self.scores)
-            further = ((0, 0) if each is None else (steps(each), 1) for each in scores)
+            further = ((0, 0) if score is None else (steps(score), 1) for score in scores)
             target.add(side.block, [*case_sums(side.stats), *chain.from_iterable(further)])
         for pair in combinations(range(len(sides)), 2):
-            direction = direction_of(*(sides[place].stats for place in pair))
+            direction = direction_of(*(sides[run].stats for run in pair))
             if direction in (Direction.IMPROVED, Direction.WORSE):
                 self.better.setdefault(pair, [0, 0])[direction is Direction.IMPROVED] += 1
 
-    def mean(self, place: int, score: str) -> float | None:
+    def mean(self, run: int, score: str) -> float | None:
         """Return the mean of a further score in a run, over the cases that have it."""
-        return self.means.get((place, score), ExactSum()).mean
+        return self.means.get((run, score), ExactSum()).mean
 
 
 class RankedMetric(NamedTuple):
     """A metric of several runs: the interval of each, and the difference of each pair.
 
-    The difference is that of the first run from the second, with Holm-adjusted p-values.
+    The second run is subtracted from the first; p-values are Holm-adjusted.
     """
 
     intervals: tuple[Interval | None, ...]
@@ -115,9 +114,9 @@ def compare_runs(
     its own comparison has.
     """
     options = options or ResamplingOptions()
-    paths = sorted({each.path for each in table.attributes})
+    paths = sorted({attribute.path for attribute in table.attributes})
     matrices = [
-        CaseMatrix([row[place] for row in shared.rows], table, counting, paths) for place in order
+        CaseMatrix([row[run] for row in shared.rows], table, counting, paths) for run in order
     ]
     rows = len(shared.rows)
     weights = resampling_weights(rows, options.resamples, options.seed)
@@ -137,16 +136,18 @@ def compare_runs(
                 after,
                 rows,
                 differing[pair],
-                nothing_compared=nothing_compared([matrices[each] for each in pair], metric),
+                nothing_compared=nothing_compared(
+                    [matrices[position] for position in pair], metric
+                ),
                 less_is_better=less_is_better(metric),
             )
 
         drawn[pair] = samples(values[second], values[first])
         swapped[pair] = samples(*permuted[pair])
-        given = order[first], order[second]
-        counts = shared.better.get((min(given), max(given)), [0, 0])
-        cases[pair] = counts if given[0] < given[1] else counts[::-1]
-    stacked = [each[None] for each in values]
+        runs = order[first], order[second]
+        counts = shared.better.get((min(runs), max(runs)), [0, 0])
+        cases[pair] = counts if runs[0] < runs[1] else counts[::-1]
+    stacked = [row[None] for row in values]
     intervals = [
         variations({metric: estimate}, value, [shared.cases], 1.0)[metric].interval
         for estimate, value in zip(estimates, stacked, strict=True)
@@ -186,13 +187,15 @@ class _Sampler:
         if self._of_attributes:
             for blocks in zip(*(matrix.blocks() for matrix in self._matrices), strict=True):
                 for run, block in zip(metrics, blocks, strict=True):
-                    run.add_attributes(*(product(weights, each) for each in block[1:]))
+                    run.add_attributes(*(product(weights, columns) for columns in block[1:]))
                 for first, second in differs:
-                    for ours, theirs in zip(blocks[first][1:], blocks[second][1:], strict=True):
-                        differs[first, second] |= (ours != theirs).any(axis=1)
+                    for first_columns, second_columns in zip(
+                        blocks[first][1:], blocks[second][1:], strict=True
+                    ):
+                        differs[first, second] |= (first_columns != second_columns).any(axis=1)
         else:
             for pair in differs:
-                sides = (self._matrices[each].sums[:, self._own] for each in pair)
+                sides = (self._matrices[position].sums[:, self._own] for position in pair)
                 differs[pair] |= np.not_equal(*sides).any(axis=1)
         values = [
             self._value(run, self._sums(weights, matrix))
@@ -212,29 +215,29 @@ class _Sampler:
         }
         if self._of_attributes:
             for blocks in zip(*(matrix.blocks() for matrix in self._matrices), strict=True):
-                moved = [[product(signs, each) for each in block[1:]] for block in blocks]
-                sums = [[each.sum(0) for each in block[1:]] for block in blocks]
+                moved = [[product(signs, columns) for columns in block[1:]] for block in blocks]
+                sums = [[columns.sum(0) for columns in block[1:]] for block in blocks]
                 for (first, second), sides in pairs.items():
                     counts = [
-                        _swapped(*each)
-                        for each in zip(
+                        _swapped(*columns)
+                        for columns in zip(
                             sums[second], sums[first], moved[second], moved[first], strict=True
                         )
                     ]
-                    for place, side in enumerate(sides):
-                        side.add_attributes(*(each[place] for each in counts))
+                    for position, side in enumerate(sides):
+                        side.add_attributes(*(sides_counts[position] for sides_counts in counts))
         moved_sums = [self._sums(signs, matrix) for matrix in self._matrices]
         totals = [matrix.sums.sum(0) for matrix in self._matrices]
-        found: dict[Pair, tuple[Floats, Floats]] = {}
+        metrics: dict[Pair, tuple[Floats, Floats]] = {}
         for (first, second), sides in pairs.items():
             before, after = _swapped(
                 totals[second], totals[first], moved_sums[second], moved_sums[first]
             )
-            found[first, second] = self._value(sides[0], before), self._value(sides[1], after)
-        return found
+            metrics[first, second] = self._value(sides[0], before), self._value(sides[1], after)
+        return metrics
 
     def _sums(self, weights: Floats | Bytes | Signs, matrix: CaseMatrix) -> Floats:
-        """Return the weighted sums of a run; only those that the metric needs are computed."""
+        """Return the weighted sums of a run; only sums that the metric needs are computed."""
         sums = np.zeros((len(weights), matrix.sums.shape[1]))
         sums[:, self._own] = product(weights, matrix.sums[:, self._own])
         return sums
@@ -265,18 +268,18 @@ def best_runs(
     if not values or values[0] is None:
         return ()
     top = [
-        place
-        for place, value in enumerate(values)
+        run
+        for run, value in enumerate(values)
         if value is not None and sortable(value) == sortable(values[0])
     ]
 
-    def is_told_from(one: int, other: int) -> bool:
-        return one != other and pairs[min(one, other), max(one, other)].word in _TOLD
+    def is_told_from(run: int, other: int) -> bool:
+        return run != other and pairs[min(run, other), max(run, other)].word in _TOLD
 
     return tuple(
-        place
-        for place, value in enumerate(values)
-        if value is not None and not all(is_told_from(place, each) for each in top)
+        run
+        for run, value in enumerate(values)
+        if value is not None and not all(is_told_from(run, leader) for leader in top)
     )
 
 
@@ -305,25 +308,22 @@ def attribute_rankings(summaries: Sequence[Summary]) -> list[AttributeRanking]:
     comparison of two runs.
     """
     paths = dict.fromkeys(path for summary in summaries for path in summary.attributes)
-    found: list[AttributeRanking] = []
+    rankings: list[AttributeRanking] = []
     for path in paths:
-        values = [_f1(summary.attributes.get(path)) for summary in summaries]
+        metrics = [summary.attributes.get(path) for summary in summaries]
+        values = [None if own is None else f1(own.tp, own.fp, own.fn) for own in metrics]
         if all(value is None for value in values):
             continue
         scores = tuple(1.0 if value is None else value for value in values)
         best = max(map(sortable, scores))
-        leading = tuple(place for place, score in enumerate(scores) if sortable(score) == best)
-        found.append(AttributeRanking(path, scores, leading))
-    return sorted(found, key=lambda each: (-sortable(each.spread), each.path))
-
-
-def _f1(attribute: AttributeSummary | None) -> float | None:
-    return None if attribute is None else f1(attribute.tp, attribute.fp, attribute.fn)
+        leading = tuple(run for run, score in enumerate(scores) if sortable(score) == best)
+        rankings.append(AttributeRanking(path, scores, leading))
+    return sorted(rankings, key=lambda ranking: (-sortable(ranking.spread), ranking.path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunUsage:
-    """What the predictions of a run cost, and how long they took.
+    """The cost of the predictions of a run, and their duration.
 
     `cost` is undefined unless the cost of every case is known. `cost_per_correct` is the cost of
     all cases for each case without a mistake. `seconds` is the mean response time, and
@@ -338,20 +338,20 @@ class RunUsage:
 
 
 def run_usage(usages: Iterable[JsonObject | None], *, cases: int, correct: int) -> RunUsage | None:
-    """Return what the predictions of a run cost; `None` if no case has its usage.
+    """Return the cost of the predictions of a run; `None` if no case has its usage.
 
     >>> usage = run_usage([{"cost": 0.5, "seconds": 2.0}] * 4, cases=4, correct=1)
     >>> usage.cost, usage.cost_per_case, usage.cost_per_correct, usage.seconds
     (2.0, 0.5, 2.0, 2.0)
     """
-    known = [each for each in usages if each is not None]
+    known = [usage for usage in usages if usage is not None]
     if not known:
         return None
     costs, seconds = (
         [
             value
-            for each in known
-            if isinstance(value := each.get(name), int | float) and is_finite(value)
+            for usage in known
+            if isinstance(value := usage.get(name), int | float) and is_finite(value)
         ]
         for name in ("cost", "seconds")
     )
@@ -378,13 +378,13 @@ def cost_frontier(
     """
     sign = -1.0 if less_is_better else 1.0
     known = [
-        (cost, -sign * sortable(value), place)
-        for place, (value, cost) in enumerate(zip(values, costs, strict=True))
+        (cost, -sign * sortable(value), run)
+        for run, (value, cost) in enumerate(zip(values, costs, strict=True))
         if value is not None and cost is not None
     ]
     return tuple(
-        place
-        for cost, loss, place in sorted(known)
+        run
+        for cost, loss, run in sorted(known)
         if not any(
             other <= cost and rival <= loss and (other, rival) != (cost, loss)
             for other, rival, _ in known

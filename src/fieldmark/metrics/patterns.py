@@ -54,8 +54,8 @@ class _computed(Generic[_Form]):  # noqa: N801 - used like `cached_property`
         self.__doc__ = compute.__doc__
 
     def __get__(self, forms: _TextForms, owner: object) -> _Form:
-        found = forms.__dict__[self._compute.__name__] = self._compute(forms)
-        return found
+        value = forms.__dict__[self._compute.__name__] = self._compute(forms)
+        return value
 
 
 class _TextForms:
@@ -126,26 +126,26 @@ class _TextForms:
         """The number of a value that consists of a number and an optional unit or currency."""
         if self.number is not None or self.is_wordy or not (self.money or self.unit):
             return self.number
-        found = _AMOUNT.search(self.text)
-        return _decimal(found[0].strip()) if found else None
+        amount = _AMOUNT.search(self.text)
+        return _decimal(amount[0].strip()) if amount else None
 
     @_computed
     def separators(self) -> str:
         """The characters between the digits of the number."""
-        found = _DIGITS.search(self.text)
-        return re.sub(r"\d", "", found[0]) if found else ""
+        number = _DIGITS.search(self.text)
+        return re.sub(r"\d", "", number[0]) if number else ""
 
     @_computed
     def money(self) -> str:
         """The currency symbol or code, or an empty string."""
-        found = _MONEY.search(self.text)
-        return found[0].upper() if found else ""
+        currency = _MONEY.search(self.text)
+        return currency[0].upper() if currency else ""
 
     @_computed
     def unit(self) -> str:
         """The unit of a text that consists of a number and a unit, or an empty string."""
-        found = _UNIT.match(self.text)
-        return found[1].casefold() if found and not self.money else ""
+        number = _UNIT.match(self.text)
+        return number[1].casefold() if number and not self.money else ""
 
     @_computed
     def first_day(self) -> date | None:
@@ -161,8 +161,8 @@ class _TextForms:
         if not isinstance(self.value, str) or self.is_wordy:
             return frozenset()
         reading = read_day(self.text, _DAY_FIRST)
-        found = (self.first_day, None if reading is None else reading.day)
-        return frozenset(day for day in found if day is not None)
+        days = (self.first_day, None if reading is None else reading.day)
+        return frozenset(day for day in days if day is not None)
 
     @_computed
     def has_days(self) -> bool:
@@ -220,8 +220,15 @@ def _is_date_swapped(expected: _TextForms, candidate: _TextForms) -> bool:
             for day in expected.days
             for other in candidate.days
         )
-    ours, theirs = (_NUMERIC_DATE.match(each.text.strip()) for each in (expected, candidate))
-    if ours and theirs and ours[1] != ours[2] and ours.group(2, 1, 3) == theirs.group(1, 2, 3):
+    expected_parts, candidate_parts = (
+        _NUMERIC_DATE.match(forms.text.strip()) for forms in (expected, candidate)
+    )
+    if (
+        expected_parts
+        and candidate_parts
+        and expected_parts[1] != expected_parts[2]
+        and expected_parts.group(2, 1, 3) == candidate_parts.group(1, 2, 3)
+    ):
         return True
     # Otherwise, the dates are equal only if one is read day first and the other month first.
     first, other = expected.first_day, candidate.first_day
@@ -229,10 +236,10 @@ def _is_date_swapped(expected: _TextForms, candidate: _TextForms) -> bool:
 
 
 def _is_date_without_year(expected: _TextForms, candidate: _TextForms) -> bool:
-    found = _NO_YEAR.match(candidate.text.strip())
-    if found is None:
+    match = _NO_YEAR.match(candidate.text.strip())
+    if match is None:
         return False
-    parts = {int(found[1]), int(found[2])}
+    parts = {int(match[1]), int(match[2])}
     return any({day.month, day.day} == parts for day in expected.days)
 
 
@@ -281,8 +288,8 @@ def _is_rounded(expected: _TextForms, candidate: _TextForms) -> bool:
 
 
 def _differs_in_leading_zeros(expected: _TextForms, candidate: _TextForms) -> bool:
-    one, other = expected.text.strip(), candidate.text.strip()
-    return one != other and one.lstrip("0") == other.lstrip("0") != ""
+    first, second = expected.text.strip(), candidate.text.strip()
+    return first != second and first.lstrip("0") == second.lstrip("0") != ""
 
 
 def _differs_in_one_digit(expected: _TextForms, candidate: _TextForms) -> bool:
@@ -440,7 +447,7 @@ _NEEDED: Final = {
         ("currency_symbol", "unit", "sign", "thousands_separator", "scale"), "has_amount"
     ),
 }
-"""What an expected value must have for a pattern to match; otherwise, it is not tried."""
+"""A property of the expected value, without which a pattern is not tried."""
 _ROWS: Final = [(_NEEDED.get(name), matches, name) for matches, name, _, _ in _TABLE]
 _WORDY_ROWS: Final = [row for row in _ROWS if row[0] is None]
 """The rows for a text without digits, which is neither a date nor a number."""
@@ -466,7 +473,7 @@ def pattern_of(expected: JsonValue, candidate: JsonValue) -> str:
 
 
 def scale_factor(expected: JsonValue, candidate: JsonValue) -> Decimal | None:
-    """Return the power of ten by which a number is wrong, or `None`.
+    """Return the power of ten of the factor between two numbers, or `None`.
 
     >>> scale_factor("12.50", 1250), scale_factor(1250, "12.5"), scale_factor(12, 13)
     (Decimal('1E+2'), Decimal('0.01'), None)
@@ -476,11 +483,11 @@ def scale_factor(expected: JsonValue, candidate: JsonValue) -> Decimal | None:
     digits = _significant_digits(expected)
     if not digits or digits != _significant_digits(candidate):
         return None  # much faster than reading most wrong numbers
-    if not (ours := _TextForms(expected).amount):
+    if not (expected_amount := _TextForms(expected).amount):
         return None
-    if not (theirs := _TextForms(candidate).amount):
+    if not (candidate_amount := _TextForms(candidate).amount):
         return None
-    ratio = theirs / ours
+    ratio = candidate_amount / expected_amount
     return ratio.normalize() if ratio in _POWERS or (ratio and 1 / ratio in _POWERS) else None
 
 
@@ -504,7 +511,11 @@ def is_date_swapped(expected: JsonValue, candidate: JsonValue) -> bool:
     # its year, or because it has two meanings.
     if not (_DIGIT_FIRST.match(expected) or _DIGIT_FIRST.match(candidate)):
         return False
-    ours, theirs = _ISO_DATE.match(expected), _ISO_DATE.match(candidate)
-    if ours and theirs and ours.group(1, 3, 2) != theirs.group(1, 2, 3):
+    expected_parts, candidate_parts = _ISO_DATE.match(expected), _ISO_DATE.match(candidate)
+    if (
+        expected_parts
+        and candidate_parts
+        and expected_parts.group(1, 3, 2) != candidate_parts.group(1, 2, 3)
+    ):
         return False
     return _is_date_swapped(_TextForms(expected), _TextForms(candidate))

@@ -103,7 +103,7 @@ class QualityMetrics(NamedTuple):
 class RqsPart(NamedTuple):
     """One summand of the response quality score: weight times value.
 
-    The weight of hallucination is negative, or its value is that of `1 - hallucination`.
+    The weight of hallucination is negative, or its value is `1 - hallucination`.
     """
 
     name: str
@@ -112,7 +112,7 @@ class RqsPart(NamedTuple):
 
     @property
     def product(self) -> float:
-        """What the metric adds to the score."""
+        """The contribution of the metric to the score."""
         return self.weight * self.value
 
 
@@ -181,17 +181,6 @@ def quality_metrics(counts: QualityCounts) -> QualityMetrics:
         hallucination=ratio(counts.extra + counts.unexpected, counts.distinct, 0.0),
         accuracy=ratio(counts.matched, counts.scorable, 1.0),
     )
-
-
-def rqs_formula(counting: CountingOptions) -> str:
-    """Return the formula of the response quality score with its weights and its maximum."""
-    weights, minus = counting.rqs_weights, "\N{MINUS SIGN}"
-    added = [f"{getattr(weights, name):g} · {name}" for name in _ADDED]
-    last = f"{minus} {weights.hallucination:g} · hallucination"
-    if counting.rqs_form is RqsForm.COMPLEMENT:
-        last = f"+ {weights.hallucination:g} · (1 {minus} hallucination)"
-    limit = quality_score(_PERFECT, counting, 1.0)
-    return f"RQS = {' + '.join(added)} {last}; at most {limit:.4g}"
 
 
 def rqs_parts(

@@ -1,14 +1,18 @@
-"""Ratios of counts: precision, recall, F1, accuracy, and the interval of a share.
+"""Ratios of counts: precision, recall, F1 and accuracy, the interval of a share, and exact means.
 
-The formulas work for numbers and for arrays. A ratio whose denominator is 0 is undefined: `None`
-for a number, NaN in an array. F1 is 2TP / (2TP + FP + FN) everywhere: 0 if nothing matched and
-something is wrong, undefined only if there is nothing to count.
+The formulas of ratios work for numbers and for arrays. A ratio whose denominator is 0 is undefined:
+`None` for a number, NaN in an array. F1 is 2TP / (2TP + FP + FN) everywhere: 0 if nothing matched
+and something is wrong, undefined only if there is nothing to count.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple, TypeAlias, overload
+from collections.abc import Iterable
+from functools import lru_cache
+from math import fsum
+from operator import add
+from typing import Annotated, Final, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
@@ -20,6 +24,7 @@ from fieldmark.metrics.conventions import (
 )
 from fieldmark.model.counts import Counts
 from fieldmark.values.arrays import Floats
+from fieldmark.values.records import OMIT_DEFAULT
 
 NORMAL_QUANTILE: Final = 1.9599639845400536
 """The two-sided quantile of the normal distribution for 95% confidence."""
@@ -124,3 +129,87 @@ def wilson(part: int, whole: int) -> Interval | None:
     half = math.sqrt(z2 * (share * (1 - share) / whole + z2 / (4 * whole**2))) / (1 + z2 / whole)
     low = 0.0 if part == 0 else max(0.0, middle - half)
     return low, 1.0 if part == whole else min(1.0, middle + half)
+
+
+_SCALE: Final = 1074
+"""Every finite float is an integer multiple of 2 ** -1074, so sums of these multiples are exact."""
+
+
+@lru_cache(maxsize=4096)
+def exact(value: float) -> int:
+    """Return a finite float as a multiple of 2 ** -1074."""
+    numerator, denominator = value.as_integer_ratio()
+    return numerator << (_SCALE + 1 - denominator.bit_length())
+
+
+class ExactSum(NamedTuple):
+    """The number of values and their exact sum; `+` adds two sums.
+
+    >>> ExactSum.of([(0.1, 2), (0.3, 1)]) == ExactSum.of([(0.3, 1)]) + ExactSum.of([(0.1, 2)])
+    True
+    """
+
+    number: int = 0
+    steps: int = 0
+
+    @classmethod
+    def of(cls, values: Iterable[tuple[float, int]]) -> ExactSum:
+        """Return the sum of finite values, each repeated as often as given."""
+        number = steps = 0
+        for value, times in values:
+            number += times
+            steps += exact(value) * times
+        return cls(number, steps)
+
+    def __add__(self, other: object) -> ExactSum:
+        if not isinstance(other, ExactSum):
+            return NotImplemented
+        return ExactSum(*map(add, self, other))
+
+    @property
+    def mean(self) -> float | None:
+        """Return the correctly rounded mean, or `None` if there are no values."""
+        return self.steps / (self.number << _SCALE) if self.number else None
+
+
+class MacroMean(NamedTuple):
+    """Means of precision, recall and F1; `vacuous` if there was nothing to compare."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    vacuous: Annotated[bool, OMIT_DEFAULT] = False
+
+
+def macro_mean(groups: Iterable[Counts], counting: CountingOptions) -> MacroMean:
+    """Return the means over groups of counts, such as attributes.
+
+    Groups without any expected or predicted value are excluded.
+    """
+    counted = [counts for counts in groups if counts.tp or counts.fp or counts.fn]
+    if not counted:
+        return MacroMean(None, None, 1.0, vacuous=True)
+    metrics = [rates(counts, counting) for counts in counted]
+    return MacroMean(
+        _mean_of_defined(metric.precision for metric in metrics),
+        _mean_of_defined(metric.recall for metric in metrics),
+        fsum(metric.f1 or 0.0 for metric in metrics) / len(metrics),
+    )
+
+
+def _mean_of_defined(values: Iterable[float | None]) -> float | None:
+    defined = [value for value in values if value is not None]
+    return fsum(defined) / len(defined) if defined else None
+
+
+_DIGITS: Final = 9
+"""Decimals that count in a comparison of scores; further ones depend on the order of additions."""
+
+
+def sortable(score: float) -> float:
+    """Return a score for comparisons with other scores, so that equal scores are ties.
+
+    >>> sortable(0.7374999999999999) == sortable(0.7375)
+    True
+    """
+    return round(score, _DIGITS)

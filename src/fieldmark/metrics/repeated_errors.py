@@ -33,8 +33,9 @@ _IN_CASE, _IN_RUN = 2, 3
 _MIN_SHARE: Final = 0.5
 """The smallest share of the wrong values of an attribute that have the error."""
 _MAX_MISTAKES: Final = 2_000
+"""The number of mistakes of one case that are examined."""
 _MAX_LEFTOVERS: Final = 50
-"""The number of mistakes, and of unaligned items of a list, that are examined in one case."""
+"""The number of unaligned items of a list that are examined in one case."""
 _MAX_FIELDS: Final = 200
 """The number of wrong fields of one object that are compared with each other."""
 _VALUE: Final = Presence.VALUE
@@ -44,7 +45,7 @@ _CELLS_BATCH: Final = 1 << 16
 
 
 class RepeatedKind(StrEnum):
-    """What the values have in common."""
+    """The property that the values have in common."""
 
     SCALE = "scale"
     DATE_SWAPPED = "date_swapped"
@@ -56,8 +57,9 @@ class RepeatedKind(StrEnum):
 class RepeatedError:
     """One error that several values have in common.
 
-    `values` is the number of these values, `wrong` that of all wrong values of the attributes, and
-    `compared` that of all their values on both sides. `factor` is that of a lost decimal point.
+    `values` is the number of these values, `wrong` the number of all wrong values of the
+    attributes, and `compared` the number of all their values on both sides. `factor` is the power
+    of ten of a lost decimal point.
     """
 
     kind: RepeatedKind
@@ -79,10 +81,10 @@ class _Finding(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Found:
-    """The findings of a case, how many values are wrong and how many were compared."""
+class _ErrorCounts:
+    """How often each error occurs, and how many values are wrong and were compared by attribute."""
 
-    findings: Counter[_Finding] = field(default_factory=Counter)
+    times: Counter[_Finding] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     compared: Counter[str] = field(default_factory=Counter)
 
@@ -95,12 +97,10 @@ class _Found:
 
     def errors(self, at_least: int) -> Iterator[RepeatedError]:
         """Yield what enough values, and most of the wrong ones, have in common."""
-        for finding, values in self.findings.items():
+        for finding, values in self.times.items():
             # A moved value is an error of the field that it is in now.
-            counted = finding.attributes[:1]
-            wrong, compared = (
-                max(each[name] for name in counted) for each in (self.wrong, self.compared)
-            )
+            attribute = finding.attributes[0]
+            wrong, compared = self.wrong[attribute], self.compared[attribute]
             if values >= at_least and values >= _MIN_SHARE * wrong:
                 yield RepeatedError(
                     kind=finding.kind,
@@ -115,11 +115,11 @@ class _Found:
 class RepeatedErrors:
     """Collects the errors that values of the same attribute have in common in a run."""
 
-    __slots__ = ("_cells", "_found", "_reader", "_table")
+    __slots__ = ("_cells", "_counts", "_reader", "_table")
 
     def __init__(self) -> None:
         self._table: AttributeTable | None = None
-        self._found = _Found()
+        self._counts = _ErrorCounts()
         self._cells: list[int] = []
         self._reader = MistakeReader()
 
@@ -128,28 +128,28 @@ class RepeatedErrors:
         self._hold(outcomes, table)
         places = self._reader.places(outcomes, table)
         if _may_repeat(places):
-            _find(CaseMistakes(places, outcomes, table, case, has_values=True), self._found)
+            _find(CaseMistakes(places, outcomes, table, case, has_values=True), self._counts)
 
     def add_mistakes(self, read: CaseMistakes) -> None:
         """Add a case as `add` does, if its mistakes were already read."""
         self._hold(read.outcomes, read.table)
-        _find(read, self._found)
+        _find(read, self._counts)
 
     def errors(self) -> tuple[RepeatedError, ...]:
-        """Return the errors, those of most values first."""
+        """Return the errors, with the most frequent error first."""
         self._count()
-        return _sorted(self._found.errors(_IN_RUN))
+        return _sorted(self._counts.errors(_IN_RUN))
 
     def not_in(self, other: RepeatedErrors) -> tuple[RepeatedError, ...]:
-        """Return the errors that are not repeated in another run, those of most values first."""
-        theirs = other._found.findings
-        found = []
+        """Return the errors that another run does not repeat, most frequent first."""
+        others = other._counts.times
+        errors = []
         for error in self.errors():
-            times = theirs[_Finding(error.kind, error.attributes, error.factor)]
+            times = others[_Finding(error.kind, error.attributes, error.factor)]
             # A few values more than before are no other error.
             if times < _IN_RUN and 2 * times <= error.values:
-                found.append(error)
-        return tuple(found)
+                errors.append(error)
+        return tuple(errors)
 
     def _hold(self, outcomes: Outcomes, table: AttributeTable) -> None:
         if table is not self._table or len(self._cells) >= _CELLS_BATCH:
@@ -159,7 +159,7 @@ class RepeatedErrors:
 
     def _count(self) -> None:
         if self._table is not None:
-            self._found.count(count_cells(self._cells), self._table)
+            self._counts.count(count_cells(self._cells), self._table)
             self._cells.clear()
 
 
@@ -168,12 +168,12 @@ def repeated_in_case(read: CaseMistakes) -> tuple[RepeatedError, ...]:
 
     All numbers that are wrong by the same factor are one error.
     """
-    found = _Found()
-    found.count(count_cells(read.outcomes.cells), read.table)
-    _find(read, found)
+    counts = _ErrorCounts()
+    counts.count(count_cells(read.outcomes.cells), read.table)
+    _find(read, counts)
     errors: list[RepeatedError] = []
     scaled: dict[Decimal | None, list[RepeatedError]] = {}
-    for error in found.errors(1):
+    for error in counts.errors(1):
         if error.kind is RepeatedKind.SCALE:
             scaled.setdefault(error.factor, []).append(error)
         elif error.values >= _IN_CASE:
@@ -199,16 +199,16 @@ def repeated_in_case(read: CaseMistakes) -> tuple[RepeatedError, ...]:
 
 def _sorted(errors: Iterator[RepeatedError] | Sequence[RepeatedError]) -> tuple[RepeatedError, ...]:
     """Return the errors of most values first; two exchanged columns say all about their values."""
-    listed = sorted(errors, key=lambda each: (-each.values, each.kind, each.attributes))
-    exchanged = {each.attributes for each in listed if each.kind is RepeatedKind.EXCHANGED}
+    listed = sorted(errors, key=lambda error: (-error.values, error.kind, error.attributes))
+    exchanged = {error.attributes for error in listed if error.kind is RepeatedKind.EXCHANGED}
     return tuple(
-        each
-        for each in listed
-        if each.kind is not RepeatedKind.MOVED or tuple(sorted(each.attributes)) not in exchanged
+        error
+        for error in listed
+        if error.kind is not RepeatedKind.MOVED or tuple(sorted(error.attributes)) not in exchanged
     )
 
 
-def _find(read: CaseMistakes, found: _Found) -> None:
+def _find(read: CaseMistakes, counts: _ErrorCounts) -> None:
     """Add the findings of a case."""
     places = read.places
     if not _may_repeat(places) or not read.has_documents:
@@ -218,20 +218,20 @@ def _find(read: CaseMistakes, found: _Found) -> None:
     for record, attribute, lone in islice(places, _MAX_MISTAKES):
         if lone:
             continue
-        ours, theirs = record.expected_presence is _VALUE, record.candidate_presence is _VALUE
-        one = value_at(truth, record.path) if ours else MISSING
-        other = value_at(answer, record.candidate_path) if theirs else MISSING
-        pairs.append((attribute, record.path, one, other))
+        in_truth, in_answer = record.expected_presence, record.candidate_presence
+        expected = value_at(truth, record.path) if in_truth is _VALUE else MISSING
+        candidate = value_at(answer, record.candidate_path) if in_answer is _VALUE else MISSING
+        pairs.append((attribute, record.path, expected, candidate))
     if len(pairs) < len(places):
-        pairs += _leftovers(read, found.compared)
+        pairs += _leftovers(read, counts.compared)
     for attribute, _, expected, candidate in pairs:
         if expected is MISSING or candidate is MISSING:
             continue
-        found.wrong[attribute] += 1
+        counts.wrong[attribute] += 1
         if (factor := scale_factor(expected, candidate)) is not None:
-            found.findings[_Finding(RepeatedKind.SCALE, (attribute,), factor)] += 1
+            counts.times[_Finding(RepeatedKind.SCALE, (attribute,), factor)] += 1
         elif is_date_swapped(expected, candidate):
-            found.findings[_Finding(RepeatedKind.DATE_SWAPPED, (attribute,))] += 1
+            counts.times[_Finding(RepeatedKind.DATE_SWAPPED, (attribute,))] += 1
     owned = {expected for _, _, expected, _ in pairs if _is_scalar(expected)}
     if any(_is_scalar(candidate) and candidate in owned for _, _, _, candidate in pairs):
         by_object: dict[str, list[_Pair]] = {}
@@ -239,7 +239,7 @@ def _find(read: CaseMistakes, found: _Found) -> None:
             by_object.setdefault(_object_of(pair[1]), []).append(pair)
         for members in by_object.values():
             if len(members) > 1:
-                found.findings.update(_moved(members[:_MAX_FIELDS]))
+                counts.times.update(_moved(members[:_MAX_FIELDS]))
 
 
 def _may_repeat(places: Sequence[MistakePlace]) -> bool:
@@ -256,15 +256,15 @@ def _moved(members: Sequence[_Pair]) -> Iterator[_Finding]:
     moved = [(name, candidate) for name, _, _, candidate in members if _is_scalar(candidate)]
     owned = [(name, expected) for name, _, expected, _ in members if _is_scalar(expected)]
     sources = {
-        (one, other)
-        for one, candidate in moved
+        (name, other)
+        for name, candidate in moved
         for other, expected in owned
-        if one != other and candidate == expected and equal(candidate, expected)
+        if name != other and candidate == expected and equal(candidate, expected)
     }
-    for one, other in sources:
-        yield _Finding(RepeatedKind.MOVED, (one, other))
-        if one < other and (other, one) in sources:
-            yield _Finding(RepeatedKind.EXCHANGED, (one, other))
+    for name, other in sources:
+        yield _Finding(RepeatedKind.MOVED, (name, other))
+        if name < other and (other, name) in sources:
+            yield _Finding(RepeatedKind.EXCHANGED, (name, other))
 
 
 def _is_scalar(value: JsonValue | Missing) -> TypeGuard[str | float]:
@@ -293,28 +293,30 @@ def _leftovers(read: CaseMistakes, compared: Counter[str]) -> Iterator[_Pair]:
     missing: dict[str, dict[int, JsonValue]] = {}
     extra: dict[str, dict[int, JsonValue]] = {}
     truth, answer = read.documents
-    for _, attribute, one, two, _ in read.outcomes.items:
-        if attribute.count("[]") > 1 or (one is None) == (two is None):
+    for _, attribute, expected_index, candidate_index, _ in read.outcomes.items:
+        is_missing = candidate_index is None
+        if attribute.count("[]") > 1 or (expected_index is None) == is_missing:
             continue
-        document, place = (truth, one) if two is None else (answer, two)
-        if isinstance(place, int) and not isinstance(document, Missing):
-            value = resolve(document, f"{attribute[:-2]}[{place}]")
+        document, index = (truth, expected_index) if is_missing else (answer, candidate_index)
+        if isinstance(index, int) and not isinstance(document, Missing):
+            value = resolve(document, f"{attribute[:-2]}[{index}]")
             if not isinstance(value, Missing):
-                (missing if two is None else extra).setdefault(attribute, {})[place] = value
-    for attribute, ours in missing.items():
-        theirs = extra.get(attribute, {})
-        if not theirs or max(len(ours), len(theirs)) > _MAX_LEFTOVERS:
+                (missing if is_missing else extra).setdefault(attribute, {})[index] = value
+    for attribute, expected_items in missing.items():
+        candidate_items = extra.get(attribute, {})
+        if not candidate_items or max(len(expected_items), len(candidate_items)) > _MAX_LEFTOVERS:
             continue
-        for one, (two, _) in nearest_counterparts(ours, theirs).items():
-            parent = f"{attribute[:-2]}[{one}]"
-            expected = dict(leaves(ours[one], parent))
-            candidate = dict(leaves(theirs[two], parent))
+        for index, (nearest, _) in nearest_counterparts(expected_items, candidate_items).items():
+            parent = f"{attribute[:-2]}[{index}]"
+            expected = dict(leaves(expected_items[index], parent))
+            candidate = dict(leaves(candidate_items[nearest], parent))
             for path in dict.fromkeys((*expected, *candidate)):
                 name = attribute + _INDEX.sub("[]", path[len(parent) :])
-                ours_here, theirs_here = expected.get(path, MISSING), candidate.get(path, MISSING)
-                if isinstance(ours_here, Missing) or isinstance(theirs_here, Missing):
-                    yield name, path, ours_here, theirs_here
+                expected_value = expected.get(path, MISSING)
+                candidate_value = candidate.get(path, MISSING)
+                if isinstance(expected_value, Missing) or isinstance(candidate_value, Missing):
+                    yield name, path, expected_value, candidate_value
                     continue
                 compared[name] += 1
-                if not equal(ours_here, theirs_here):
-                    yield name, path, ours_here, theirs_here
+                if not equal(expected_value, candidate_value):
+                    yield name, path, expected_value, candidate_value

@@ -9,14 +9,9 @@ from math import fsum
 from statistics import fmean, stdev
 from typing import Annotated, ClassVar, Final, NamedTuple, cast
 
-from fieldmark.metrics.averages import MacroMean, macro_mean
-from fieldmark.metrics.confidence import (
-    ConfidenceSummary,
-    ConfidenceTally,
-    summarize_confidence,
-)
+from fieldmark.metrics.confidence import ConfidenceSummary
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, CountingOptions
-from fieldmark.metrics.counts import cost_table, total
+from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts, cost_table, total
 from fieldmark.metrics.gates import GateResult, RunFailure, run_failures
 from fieldmark.metrics.headline import (
     HEADLINE_METRICS,
@@ -25,11 +20,18 @@ from fieldmark.metrics.headline import (
     metrics_in_order,
 )
 from fieldmark.metrics.identity import canonical_sha256
-from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality, rqs_formula
-from fieldmark.metrics.rates import Interval, Rates, accuracy, rates
+from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
+from fieldmark.metrics.rates import (
+    Interval,
+    MacroMean,
+    Rates,
+    accuracy,
+    macro_mean,
+    rates,
+    sortable,
+)
 from fieldmark.metrics.slices import TAG
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
-from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import FACTS, Outcome
@@ -46,7 +48,6 @@ from fieldmark.values.records import (
     to_json,
     within,
 )
-from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.version import RUN_FORMAT
 
 QUALITY_EVALUATOR: Final = "quality_evaluator"
@@ -70,7 +71,7 @@ class AppliedConvention:
 
     def __post_init__(self) -> None:
         for name in (QUALITY_DEPTH, "depth"):
-            if self.options.get(name, Depth.LEAF) not in {*Depth}:
+            if self.options.get(name, Depth.LEAF) not in tuple(Depth):
                 raise InvalidRecord(f"must be one of: {', '.join(Depth)}", "options", name)
 
     @property
@@ -148,7 +149,7 @@ class QualitySummary(NamedTuple):
 class EvaluatorSummary:
     """The results of one evaluator over all cases, and its metrics over all cases, if any.
 
-    `vacuous` counts the scored cases in which there was nothing to score. `error` says why the
+    `vacuous` counts the scored cases without anything to score. `error` says why the
     evaluator could not score anything, which fails the run.
     """
 
@@ -221,10 +222,30 @@ class GroupMeans(NamedTuple):
 class Summary:
     """Every metric of a run.
 
-    `structural_warnings` are those `warnings` that say that the documents probably do not have the
-    structure that they are compared by, so that the metrics mean little. `input_warnings` are those
-    about how inputs were read, which do not depend on the rules. `slices` are the metrics
-    of groups of cases, by name (`vendor=Acme`), for each key in `by`.
+    Attributes:
+        convention: The convention of the metrics.
+        cases: The numbers of cases.
+        verdicts: The numbers of verdicts.
+        micro: Counts and rates of all fields together.
+        macro: Means over attributes and over cases.
+        mean_score: The mean score of the cases.
+        attributes: The metrics of each attribute.
+        errors_by_type: The numbers of mistakes by type.
+        quality: Completeness, hallucination, accuracy and the response quality score.
+        confidence: The metrics of confidences, if they were read.
+        evaluators: The metrics of each evaluator.
+        detection: The detection metrics, if there are regions.
+        usage: The usage of targets.
+        spent: The cost of models.
+        gates: The results of the gates.
+        failures: The reasons why the run did not pass.
+        warnings: All warnings.
+        structural_warnings: Warnings that the documents probably do not have the structure that
+            they are compared by, so that the metrics mean little.
+        input_warnings: Warnings about reading the inputs, which do not depend on the rules.
+        intervals: The confidence intervals and standard deviations.
+        by: The keys of the slices.
+        slices: The metrics of groups of cases, by name (`vendor=Acme`).
     """
 
     FORMAT: ClassVar[int] = RUN_FORMAT
@@ -257,38 +278,40 @@ class Summary:
         return replace(
             self,
             by=tuple(key for key in self.by if key == TAG),
-            slices={name: each for name, each in self.slices.items() if name.startswith(f"{TAG}=")},
+            slices={
+                name: metrics for name, metrics in self.slices.items() if name.startswith(f"{TAG}=")
+            },
             detection=_without_classes(self.detection),
             evaluators={
-                name: replace(each, metrics=_without_classes(each.metrics))
-                for name, each in self.evaluators.items()
+                name: replace(evaluator, metrics=_without_classes(evaluator.metrics))
+                for name, evaluator in self.evaluators.items()
             },
         )
 
     def slice_groups(self) -> dict[str, dict[str, Summary]]:
-        """Return the slices by key and by value; an empty value is that of cases without one."""
+        """Return the slices by key and by value; cases without a value have an empty value."""
         groups: dict[str, dict[str, Summary]] = {key: {} for key in self.by}
-        for name, each in self.slices.items():
+        for name, metrics in self.slices.items():
             key = max((key for key in groups if name.startswith(f"{key}=")), key=len, default="")
-            groups.setdefault(key, {})[name.removeprefix(f"{key}=")] = each
+            groups.setdefault(key, {})[name.removeprefix(f"{key}=")] = metrics
         return groups
 
     def group_means(self) -> dict[str, GroupMeans]:
         """Return the means of metrics over the slices of each key, such as the folds of a run."""
-        found: dict[str, GroupMeans] = {}
+        means: dict[str, GroupMeans] = {}
         for key, slices in self.slice_groups().items():
-            valued = [each for value, each in slices.items() if value]
+            valued = [metrics for value, metrics in slices.items() if value]
             numbers: dict[str, list[float]] = {name: [] for name in self.metrics}
-            for each in valued:
-                for name, metric in each.metrics.items():
-                    if metric is not None and name not in each.flags:
+            for metrics in valued:
+                for name, metric in metrics.metrics.items():
+                    if metric is not None and name not in metrics.flags:
                         numbers[name].append(metric)
-            found[key] = GroupMeans(
+            means[key] = GroupMeans(
                 slices=len(valued),
                 mean={name: fmean(own) for name, own in numbers.items() if own},
                 deviation={name: stdev(own) for name, own in numbers.items() if len(own) > 1},
             )
-        return found
+        return means
 
     @property
     @computed_field(after="gates")
@@ -327,20 +350,15 @@ class Summary:
             "macro_f1_by_case": self.macro.by_case.vacuous or nothing_scored,
             "micro_f1": not (micro.tp or micro.fp or micro.fn),
         }
-        found: dict[str, tuple[str, ...]] = {
+        flags: dict[str, tuple[str, ...]] = {
             name: ("vacuous",)
             for name, value in self.headline.items()
             if value is not None and vacuous[name]
         }
         if self._primary == "rqs" and "rqs" in self.quality.flags:
             # If a part is vacuous over all keys, it is vacuous in every case.
-            found.setdefault(MAIN_METRIC, self.quality.flags["rqs"])
-        return {**found, **self.quality.flags}
-
-    @property
-    def rqs_formula(self) -> str:
-        """The formula of the response quality score, with its weights and its maximum."""
-        return rqs_formula(self.rqs_counting)
+            flags.setdefault(MAIN_METRIC, self.quality.flags["rqs"])
+        return {**flags, **self.quality.flags}
 
     @property
     def rqs_counting(self) -> CountingOptions:
@@ -381,7 +399,7 @@ class Summary:
 
 
 def _without_classes(metrics: JsonObject) -> JsonObject:
-    """Return metrics without those of classes, also in the metrics of inner evaluators."""
+    """Return metrics without the metrics of single classes, also for inner evaluators."""
     return {
         key: _without_classes(value) if isinstance(value, dict) else value
         for key, value in metrics.items()
@@ -400,7 +418,7 @@ def summarize(
 ) -> Summary:
     """Compute every metric of a run from its tally.
 
-    `applied` is what the metrics are labeled with, by default the convention under the rules.
+    `applied` is the label of the metrics, by default the convention under the rules.
     """
     applied = applied or applied_convention(convention, Rules() if rules is None else rules)
     counting = convention.counting
@@ -423,7 +441,7 @@ def summarize(
     means = [macro_mean(by_attribute, counting), sums.macro_by_case()]
     if not sums.cases.scored:
         # Without a scored case nothing is perfect, not even vacuously.
-        means = [each._replace(f1=None) if each.vacuous else each for each in means]
+        means = [mean._replace(f1=None) if mean.vacuous else mean for mean in means]
     own_quality = quality(sums.quality, counting, sums.safety.mean)
     if sums.qualities.rqs.number:
         own_quality = own_quality._replace(**sums.qualities.means())
@@ -448,18 +466,6 @@ def summarize(
         evaluators=dict(evaluators or {}),
         warnings=tuple(warnings),
     )
-
-
-def with_confidence(
-    summary: Summary, tally: ConfidenceTally, options: ConfidenceOptions
-) -> Summary:
-    """Return the summary with the confidences of a run, and a warning if there are none."""
-    confidence = summarize_confidence(tally, options)
-    fields, without = confidence.pooled.fields, confidence.pooled.without_confidence
-    if not fields or without < fields:
-        return replace(summary, confidence=confidence)
-    warning = "no prediction has a confidence that could be read"
-    return replace(summary, confidence=confidence, warnings=(*summary.warnings, warning))
 
 
 def applied_convention(
@@ -492,7 +498,7 @@ _NOT_IN_SLICES: Final[JsonObject] = {
     "warnings": [],
     "structural_warnings": [],
 }
-"""What a slice does not have, with the values of a run that has nothing of it."""
+"""Keys of runs that slices do not have, with their empty values."""
 
 
 def summary_to_json(summary: Summary) -> JsonObject:
@@ -502,12 +508,12 @@ def summary_to_json(summary: Summary) -> JsonObject:
         document["slices"] = {
             name: {
                 key: value
-                for key, value in _metrics_to_json(each).items()
+                for key, value in _metrics_to_json(metrics).items()
                 if key not in _NOT_IN_SLICES
             }
-            for name, each in summary.slices.items()
+            for name, metrics in summary.slices.items()
         }
-        document["groups"] = {key: to_json(each) for key, each in summary.group_means().items()}
+        document["groups"] = {key: to_json(means) for key, means in summary.group_means().items()}
     return document
 
 
@@ -529,9 +535,9 @@ def summary_from_json(document: JsonValue) -> Summary:
     slices = from_json(_Slices, stored).slices
     defaults = {**_NOT_IN_SLICES, "convention": stored["convention"]}
     parsed: dict[str, Summary] = {}
-    for name, each in slices.items():
+    for name, metrics in slices.items():
         with within("slices", name):
-            parsed[name] = _metrics_from_json({**defaults, **each})
+            parsed[name] = _metrics_from_json({**defaults, **metrics})
     return replace(summary, slices=parsed)
 
 
@@ -544,29 +550,20 @@ def _metrics_from_json(document: JsonValue) -> Summary:
         summary = replace(summary, confidence=replace(summary.confidence, options=options))
     if summary.intervals is not None:
         variations: dict[str, RateVariations] = {}
-        for path, each in cast("dict[str, JsonValue]", stored["attributes"]).items():
+        for path, attribute in cast("dict[str, JsonValue]", stored["attributes"]).items():
             with within("attributes", path):
-                variations[path] = from_json(RateVariations, each)
-        known = {path: each for path, each in variations.items() if each != RateVariations()}
+                variations[path] = from_json(RateVariations, attribute)
+        known = {
+            path: variation
+            for path, variation in variations.items()
+            if variation != RateVariations()
+        }
         summary = replace(summary, intervals=replace(summary.intervals, attributes=known))
     return summary
 
 
 class _Slices(NamedTuple):
     slices: Annotated[Mapping[str, JsonObject], OMIT_DEFAULT] = {}
-
-
-_DIGITS: Final = 9
-"""Decimals that count in a comparison of scores; further ones depend on the order of additions."""
-
-
-def sortable(score: float) -> float:
-    """Return a score for comparisons with other scores, so that equal scores are ties.
-
-    >>> sortable(0.7374999999999999) == sortable(0.7375)
-    True
-    """
-    return round(score, _DIGITS)
 
 
 def worst_attributes(
@@ -595,7 +592,7 @@ def case_sort_key(score: float | None, mistakes: int, position: int) -> tuple[fl
 
 
 class FieldCost(NamedTuple):
-    """What a field counts as, and the metrics that it is part of."""
+    """The counts of a field, and the metrics that it is part of."""
 
     counts: Counts
     metrics: tuple[str, ...]
@@ -646,7 +643,7 @@ def total_usage(providers: Sequence[JsonObject]) -> JsonObject:
 
 
 def total_spent(providers: Sequence[JsonObject]) -> JsonObject:
-    """Return what was paid in total and for each provider, and the original cost of the rest.
+    """Return the cost in total and for each provider, and the original cost of cached responses.
 
     >>> spent = {"requests": 2, "cost": 0.5, "replayed_calls": 1, "replayed_cost": 0.25}
     >>> total_spent([spent, spent])["cost"], total_spent([spent, spent])["replayed_cost"]
@@ -661,12 +658,12 @@ def total_spent(providers: Sequence[JsonObject]) -> JsonObject:
 
 
 def _total(usages: Sequence[JsonObject], name: str) -> int:
-    return sum(value for each in usages if isinstance(value := each.get(name), int))
+    return sum(value for usage in usages if isinstance(value := usage.get(name), int))
 
 
 def _known_total(usages: Sequence[JsonObject], name: str = "cost") -> float | None:
     """Return the sum of all costs or times if all are known, else `None`."""
-    known = [value for each in usages if isinstance(value := each.get(name), int | float)]
+    known = [value for usage in usages if isinstance(value := usage.get(name), int | float)]
     return fsum(known) if len(known) == len(usages) else None
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.averages import ExactSum, MacroMean
 from fieldmark.metrics.case_score import SMALL_CASE, CaseStats, count_cells
 from fieldmark.metrics.quality import QualityCounts, quality_metrics
+from fieldmark.metrics.rates import ExactSum, MacroMean
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
@@ -74,7 +74,7 @@ class QualitySums(NamedTuple):
 
     def means(self) -> dict[str, Any]:
         """Return the mean of each metric by name."""
-        return {name: each.mean for name, each in self._asdict().items()}
+        return {name: total.mean for name, total in self._asdict().items()}
 
     @classmethod
     def of(cls, counted: Sequence[tuple[CaseStats, int]]) -> QualitySums:
@@ -117,7 +117,7 @@ class RunSums(NamedTuple):
 
         A case without a score is excluded from every mean by case.
         """
-        scored = [each for each in counted if each[0].score is not None]
+        scored = [pair for pair in counted if pair[0].score is not None]
         verdicts: Counter[Verdict | None] = Counter()
         for stats, times in counted:
             verdicts[stats.verdict] += times
@@ -135,7 +135,7 @@ class RunSums(NamedTuple):
                 errors=sum([times for stats, times in counted if stats.errors_count]),
                 vacuous=sum([times for stats, times in scored if stats.vacuous]),
             ),
-            verdicts=VerdictCounts(*(verdicts[each] for each in Verdict)),
+            verdicts=VerdictCounts(*(verdicts[verdict] for verdict in Verdict)),
             scores=_sum([(stats.score, times) for stats, times in scored]),
             precisions=_sum([(stats.precision, times) for stats, times in scored]),
             recalls=_sum([(stats.recall, times) for stats, times in scored]),
@@ -151,7 +151,7 @@ def _quality_sum(counted: Sequence[tuple[CaseStats, int]]) -> QualityCounts:
     times_of: Counter[QualityCounts] = Counter()
     for stats, times in counted:
         times_of[stats.quality] += times
-    columns = zip(*[[each * times for each in key] for key, times in times_of.items()], strict=True)
+    columns = zip(*[[size * times for size in key] for key, times in times_of.items()], strict=True)
     return QualityCounts(*map(sum, columns))
 
 

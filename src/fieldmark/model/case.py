@@ -82,7 +82,7 @@ def all_read(cases: Sequence[Case]) -> bool:
 
 def documents_of(cases: Sequence[Case]) -> list[UnparsedDocuments]:
     """Return both documents of each case, unparsed if they are."""
-    found = [*map(_UNPARSED, cases)]
-    if all(found):
-        return cast("list[UnparsedDocuments]", found)
+    documents = [*map(_UNPARSED, cases)]
+    if all(documents):
+        return cast("list[UnparsedDocuments]", documents)
     return [case.unparsed or (case.expected, case.candidate) for case in cases]

@@ -122,8 +122,8 @@ class Outcomes:
         """Yield every outcome, or only outcomes in `facts`, with its concrete path."""
         marks = iter(self.items)
         upcoming = next(marks, None)
-        ours: dict[str, str] = {}
-        theirs: dict[str, str] = {}
+        steps: dict[str, str] = {}
+        candidate_steps: dict[str, str] = {}
         labels: dict[str, str] = {}
         reordered = any(mark[3] is not None and mark[2] != mark[3] for mark in self.items)
         for position, cell in enumerate(self.cells):
@@ -131,23 +131,23 @@ class Outcomes:
                 continue
             while upcoming is not None and upcoming[0] <= position:
                 _, attribute, expected, candidate, _ = upcoming
-                ours[attribute] = item_step(candidate if expected is None else expected, attribute)
-                theirs[attribute] = item_step(
+                steps[attribute] = item_step(candidate if expected is None else expected, attribute)
+                candidate_steps[attribute] = item_step(
                     expected if candidate is None else candidate, attribute
                 )
                 if reordered:
                     labels[attribute] = (
-                        ours[attribute]
+                        steps[attribute]
                         if candidate in (None, expected)
                         else f"[{_name(expected)}→{_name(candidate)}]"
                     )
                 upcoming = next(marks, None)
             number = cell >> CELL_BITS
             attribute = table.path(number)
-            path = _concrete(attribute, ours) if ours else attribute
+            path = _concrete(attribute, steps) if steps else attribute
             yield FieldOutcome(
                 path,
-                _concrete(attribute, theirs) if ours else attribute,
+                _concrete(attribute, candidate_steps) if steps else attribute,
                 number,
                 *fact_of(cell),
                 self.comparisons.get(position),
@@ -160,27 +160,27 @@ def renumber(cells: Iterable[int], numbers: Sequence[int] | Mapping[int, int]) -
     return [numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in cells]
 
 
-def item_step(place: ItemPlace | None, attribute: str) -> str:
+def item_step(item: ItemPlace | None, attribute: str) -> str:
     """Return the step of a path that stands for `[]` at the end of an attribute."""
-    if isinstance(place, str):
-        return place if place.startswith("[") or attribute == "[]" else f".{place}"
-    return f"[{place or 0}]"
+    if isinstance(item, str):
+        return item if item.startswith("[") or attribute == "[]" else f".{item}"
+    return f"[{item or 0}]"
 
 
-def _name(place: ItemPlace | None) -> str:
+def _name(item: ItemPlace | None) -> str:
     """Return an index, or a key without the brackets around its quotes."""
-    return "" if place is None else str(place).removeprefix("[").removesuffix("]")
+    return "" if item is None else str(item).removeprefix("[").removesuffix("]")
 
 
-def _concrete(attribute: str, places: Mapping[str, str]) -> str:
+def _concrete(attribute: str, steps: Mapping[str, str]) -> str:
     """Return an attribute with each `[]` replaced by the step of the item that it belongs to."""
     parts: list[str] = []
     done = 0
     start = attribute.find("[]")
     while start >= 0:
-        place = places.get(attribute[: start + 2])
-        if place is not None:
-            parts.append(f"{attribute[done:start]}{place}")
+        step = steps.get(attribute[: start + 2])
+        if step is not None:
+            parts.append(f"{attribute[done:start]}{step}")
             done = start + 2
         start = attribute.find("[]", start + 2)
     return "".join(parts) + attribute[done:]

@@ -162,7 +162,9 @@ class AttributeNode:
         self.holds_items = self.structural and bool(aligners) and not self.truth_only
         self.configured_keys = tuple(dict.fromkeys(s for s in next_segments if isinstance(s, str)))
         self.descends_everywhere = any(ANY_DEPTH in match.remaining for match in self._matches)
-        own = comparators[-1] if comparators and not _needs_provider(comparators[-1]) else None
+        own = comparators[-1] if comparators else None
+        if hasattr(own.inner if isinstance(own, AnyOf) else own, "settle"):
+            own = None  # it needs a provider
         whole = any(m.rule.comparator is not None and not m.leaves_only for m in complete)
         self.leaf_comparator = own
         self.whole_comparator = own if whole else None
@@ -249,11 +251,11 @@ class AttributeNode:
             yield from below.lists()
 
     def add_list(self, segments: Sequence[Segment]) -> None:
-        """Add a list below this attribute to those seen, by the path of its items from here."""
+        """Add a list below this attribute to the known lists, by the path of its items."""
         if segments and self.mode in _WITH_PARTS:
-            step, *rest = segments
+            step, *remaining = segments
             below = self.child(step) if isinstance(step, str) else self.item(_ANY_INDEX)
-            below.add_list(rest)
+            below.add_list(remaining)
 
     @property
     def compares_values(self) -> bool:
@@ -285,7 +287,3 @@ class AttributeNode:
                 if on_text and self._settings.text_is_value:
                     self.equal_text_cell = match
         return self.base
-
-
-def _needs_provider(comparator: Comparator) -> bool:
-    return hasattr(comparator.inner if isinstance(comparator, AnyOf) else comparator, "settle")

@@ -84,7 +84,7 @@ class KernelWalk:
         pairs: list[UnparsedDocuments],
         otherwise: Callable[[UnparsedDocuments], Outcomes],
     ) -> list[Outcomes]:
-        """Compare pairs in order; `otherwise` compares those that are not unparsed, or empty.
+        """Compare pairs in order; `otherwise` compares pairs that are parsed or empty.
 
         A candidate may be `MISSING`.
         """
@@ -158,9 +158,9 @@ def _rest_alignment(aligner: Greedy | Optimal, rules: AttributeNode | None) -> _
         raw: bytes, places: list[int], expected: list[JsonValue], candidate: list[JsonValue]
     ) -> list[Edge] | None:
         def paired() -> list[JsonValue]:
-            rest = set(places)
+            unpaired = set(places)
             items = cast("list[JsonValue]", orjson.loads(raw))
-            return [item for place, item in enumerate(items) if place not in rest]
+            return [item for index, item in enumerate(items) if index not in unpaired]
 
         try:
             return select_pairs(expected, candidate, paired, similarity, method, rules)

@@ -96,7 +96,11 @@ class Plan:
             for match in matches
             if match.exact and match.is_field and (configured or match.has_index)
         ]
-        self._lookups = [_lookup(settings, match) for match in lookups]
+        for match in lookups:
+            path = parse_path(match.rule.path)
+            complete = match._replace(used=len(match.segments))
+            node = AttributeNode(settings, [complete], configured_attribute(path), addressed=True)
+            self._lookups.append(_Lookup(path, node))
         self._walk.sparse = any(match.has_index for match in lookups)
         if configured:
             self._invalid_paths = [
@@ -125,7 +129,7 @@ class Plan:
         return {path: aligner for root in roots for path, aligner in root.lists()}
 
     def add_list(self, path: str) -> None:
-        """Add a list to those seen so far, by the path of its items."""
+        """Add a list to the known lists, by the path of its items."""
         segments = parse_path(path).segments
         root = self._root if isinstance(segments[0], str) else self._whole_document
         if root is not None:
@@ -144,7 +148,10 @@ class Plan:
         """Compare pairs of documents; batch comparators are called once for all of them."""
         if self._takes_unparsed:
             if self._kernel is None:
-                self._kernel = self._kernel_walk()
+                rules, root = self.rules, self._root
+                assert root is not None  # noqa: S101 - else the plan takes no unparsed documents
+                plain = rules.empty_blanks and not (rules.empty_tokens or rules.empty_containers)
+                self._kernel = KernelWalk(self._walk, root, plain_presence=plain)
             results = self._kernel.compare(list(pairs), self._compare_other)
         else:
             results = [self._compare_parsed(pair) for pair in pairs]
@@ -162,13 +169,6 @@ class Plan:
             return self._compare_parsed(pair)
         documents = cast("UnparsedDocuments", read)
         return self._kernel.compare([documents], lambda _: self._compare_parsed(pair))[0]
-
-    def _kernel_walk(self) -> KernelWalk:
-
-        rules, root = self.rules, self._root
-        assert root is not None  # noqa: S101 - else the plan does not take unparsed documents
-        plain = rules.empty_blanks and not (rules.empty_tokens or rules.empty_containers)
-        return KernelWalk(self._walk, root, plain_presence=plain)
 
     def _compare_parsed(self, pair: UnparsedDocuments) -> Outcomes:
         expected, candidate = cast("JsonValue", parsed(pair[0])), parsed(pair[1])
@@ -191,11 +191,11 @@ class Plan:
         self, expected: JsonValue, candidate: JsonValue | Missing, outcomes: Outcomes
     ) -> tuple[JsonValue, JsonValue | Missing]:
         """Compare the fields that their paths find; return the values that remain to be walked."""
-        found = [
+        fields = [
             (lookup, _find(expected, lookup.path), _find(candidate, lookup.path))
             for lookup in self._lookups
         ]
-        for (path, node), value, other in found:
+        for (path, node), value, other in fields:
             if self._scope is not Scope.CONFIGURED and value is MISSING and other is MISSING:
                 continue
             start = len(outcomes.cells)
@@ -204,10 +204,10 @@ class Plan:
                 self._walk.explain(outcomes, start, obstacle(candidate, path))
         if self._root is None or not self._walk.sparse:
             return expected, candidate
-        rest: JsonValue | Missing = expected
+        remaining: JsonValue | Missing = expected
         for path in (lookup.path for lookup in self._lookups if lookup.path.has_index):
-            rest, candidate = without(rest, path), without(candidate, path)
-        return {} if rest is MISSING else rest, candidate
+            remaining, candidate = without(remaining, path), without(candidate, path)
+        return {} if remaining is MISSING else remaining, candidate
 
 
 class _Lookup(NamedTuple):
@@ -232,14 +232,6 @@ def _for_kernel(document: JsonValue | Missing | Document) -> Document | Missing 
         return None
     # NaN is written as null.
     return None if b"null" in text and not all_finite(document) else kernel.document(text)
-
-
-def _lookup(settings: PlanSettings, match: RuleMatch) -> _Lookup:
-    path = parse_path(match.rule.path)
-    complete = match._replace(used=len(match.segments))
-    return _Lookup(
-        path, AttributeNode(settings, [complete], configured_attribute(path), addressed=True)
-    )
 
 
 def _find(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:

@@ -88,20 +88,21 @@ class RuleMatch(NamedTuple):
 def list_items(matches: Sequence[RuleMatch]) -> list[RuleMatch]:
     """Return matches for the leaves of lists with only a rule for their alignment.
 
-    If other rules select fields below such a list, those are its fields.
+    If other rules select fields below such a list, only these are its fields.
     """
     return [
         RuleMatch(-1, replace(match.rule, aligner=None), (*match.segments, ANY_DEPTH))
         for match in matches
-        if not match.is_field and not any(_selects_below(each, match.segments) for each in matches)
+        if not match.is_field
+        and not any(_selects_below(other, match.segments) for other in matches)
     ]
 
 
-def _selects_below(match: RuleMatch, place: tuple[Segment, ...]) -> bool:
+def _selects_below(match: RuleMatch, list_path: tuple[Segment, ...]) -> bool:
     if not match.is_field or isinstance(match.rule.comparator, Ignore):
         return False
     return match.segments[:1] == (ANY_DEPTH,) or (
-        len(match.segments) > len(place) and match.segments[: len(place)] == place
+        len(match.segments) > len(list_path) and match.segments[: len(list_path)] == list_path
     )
 
 
@@ -133,14 +134,16 @@ def rules_of_field(rules: Sequence[Rule], attribute: str, path: str) -> list[Rul
             matches += (RuleMatch(rank, rule, parse_path(rule.path).segments),)
     if attribute != ROOT:
         steps = zip(parse_path(attribute).segments, parse_path(path).segments, strict=True)
-        for step, place in steps:
+        for step, index in steps:
             if step is ANY_ITEM:
-                matches = match_item(matches, place if isinstance(place, int) else _ANY_INDEX)
+                matches = match_item(matches, index if isinstance(index, int) else _ANY_INDEX)
             else:
                 matches = match_key(matches, str(step))
-    return sorted((each for each in matches if each.complete), key=lambda each: each.precedence)
+    return sorted(
+        (match for match in matches if match.complete), key=lambda match: match.precedence
+    )
 
 
 def _distinct(matches: Iterable[RuleMatch]) -> tuple[RuleMatch, ...]:
     """Return the matches once each; several `**` in a path can match in many ways."""
-    return tuple({(id(each.rule), each.used): each for each in matches}.values())
+    return tuple({(id(match.rule), match.used): match for match in matches}.values())

@@ -91,7 +91,7 @@ class Walk:
     ) -> None:
         """Compare two non-empty objects key by key.
 
-        Most fields have equal text or equal numbers: those are recorded here, without a call.
+        Most fields have equal text or equal numbers, which are recorded here, without a call.
         """
         children, cells, missing = node.children, outcomes.cells, 0
         for key, value in expected.items():
@@ -209,18 +209,20 @@ class Walk:
             return
         first, path = len(outcomes.items), node.item_path
         self._compare_lists(node, [*expected.values()], [*candidate.values()], outcomes)
-        ours, theirs = ([join("", key) for key in side] for side in (expected, candidate))
+        expected_steps, candidate_steps = (
+            [join("", key) for key in side] for side in (expected, candidate)
+        )
         outcomes.items[first:] = [
             (
                 start,
                 path,
-                None if one is None else ours[cast(int, one)],
-                None if two is None else theirs[cast(int, two)],
+                None if index is None else expected_steps[cast(int, index)],
+                None if other is None else candidate_steps[cast(int, other)],
                 similarity,
             )
             if attribute == path
-            else (start, attribute, one, two, similarity)
-            for start, attribute, one, two, similarity in outcomes.items[first:]
+            else (start, attribute, index, other, similarity)
+            for start, attribute, index, other, similarity in outcomes.items[first:]
         ]
 
     def _compare_containers(
@@ -376,20 +378,20 @@ class Walk:
                 side.get(key, MISSING) if isinstance(side, dict) else MISSING for side in sides
             )
             self.compare(part, inner, other, outcomes)
-        rest, other_rest = (
+        expected_part, candidate_part = (
             {key: inner for key, inner in side.items() if key not in parts}
             if isinstance(side, dict)
             else side
             for side in sides
         )
-        if not any(isinstance(side, dict) and side for side in (rest, other_rest)):
+        if not any(isinstance(side, dict) and side for side in (expected_part, candidate_part)):
             return
         position = len(outcomes.cells)
-        self._compare_leaf(node, rest, other_rest, outcomes)
-        if self._presence(rest) is self._presence(other_rest) is _VALUE:
-            found = outcomes.comparisons.get(position, MATCHED)
+        self._compare_leaf(node, expected_part, candidate_part, outcomes)
+        if self._presence(expected_part) is self._presence(candidate_part) is _VALUE:
+            comparison = outcomes.comparisons.get(position, MATCHED)
             note = f"compared without {shorten(', '.join(parts), _MAX_NOTE_LENGTH)}"
-            outcomes.comparisons[position] = found._replace(note=found.note or note)
+            outcomes.comparisons[position] = comparison._replace(note=comparison.note or note)
 
     def record_unmatched(
         self,
@@ -503,10 +505,16 @@ class Walk:
 
         Return false if there are none, or if a value has no words because it is a container.
         """
-        ours, theirs = (tokens.words(cast(JsonValue, side)) for side in (expected, candidate))
-        if ours is None or theirs is None or not (ours or theirs):
+        expected_words, candidate_words = (
+            tokens.words(cast(JsonValue, side)) for side in (expected, candidate)
+        )
+        if (
+            expected_words is None
+            or candidate_words is None
+            or not (expected_words or candidate_words)
+        ):
             return False
-        words, others = Counter(ours), Counter(theirs)
+        words, others = Counter(expected_words), Counter(candidate_words)
         cells, notes = outcomes.cells, 0
         cells += [base | MATCH_FACT] * (words & others).total()
         for fact, left in ((_MISSING_FACT, words - others), (_EXTRA_FACT, others - words)):
@@ -521,10 +529,10 @@ class Walk:
     def resolve_deferred(self) -> None:
         """Call every batch comparator once, with its distinct pairs, and write the cells."""
         deferred, self._deferred = self._deferred, []
-        comparators = {id(each.comparator): each.comparator for each in deferred}
+        comparators = {id(field.comparator): field.comparator for field in deferred}
         pairs: dict[int, dict[TextPair, None]] = {number: {} for number in comparators}
-        for each in deferred:
-            pairs[id(each.comparator)][each.pair] = None
+        for field in deferred:
+            pairs[id(field.comparator)][field.pair] = None
         results = {
             number: dict(zip(own, comparators[number].ask(list(own)), strict=True))
             for number, own in pairs.items()
@@ -569,21 +577,22 @@ def _align_sparse(
     node: AttributeNode, expected: list[JsonValue], candidate: list[JsonValue]
 ) -> Alignment:
     """Align the items that are left in both lists."""
-    ours, theirs = (
+    indexes, other_indexes = (
         [index for index, item in enumerate(cast("list[_Side]", items)) if item is not MISSING]
         for items in (expected, candidate)
     )
-    found = node.align(
-        [cast(JsonValue, _dense(expected[index])) for index in ours],
-        [cast(JsonValue, _dense(candidate[index])) for index in theirs],
+    alignment = node.align(
+        [cast(JsonValue, _dense(expected[index])) for index in indexes],
+        [cast(JsonValue, _dense(candidate[index])) for index in other_indexes],
     )
-    return found._replace(
+    return alignment._replace(
         # Items that are equal without the missing ones are compared like all others.
         pairs=[
-            (ours[one], theirs[two], similarity, False) for one, two, similarity, _ in found.pairs
+            (indexes[position], other_indexes[other_position], similarity, False)
+            for position, other_position, similarity, _ in alignment.pairs
         ],
-        unmatched_expected=[ours[index] for index in found.unmatched_expected],
-        unmatched_candidate=[theirs[index] for index in found.unmatched_candidate],
+        unmatched_expected=[indexes[index] for index in alignment.unmatched_expected],
+        unmatched_candidate=[other_indexes[index] for index in alignment.unmatched_candidate],
     )
 
 

@@ -1,4 +1,4 @@
-"""Documents: what an analysis shows, for every output format.
+"""Documents: the content of an analysis, for every output format.
 
 A function of an analysis turns its record into headings, lines, lists and tables. All text is as
 it was found; `report/render.py` escapes it for a terminal, Markdown and CSV.
@@ -17,7 +17,7 @@ from fieldmark.values.json_text import strict_json
 
 
 class Tone(StrEnum):
-    """What the style of a text says."""
+    """The meaning of a text for its style."""
 
     PLAIN = ""
     STRONG = "strong"
@@ -29,7 +29,7 @@ class Tone(StrEnum):
 
 
 class Align(StrEnum):
-    """The side to which the cells of a column are aligned."""
+    """The alignment of the cells of a column."""
 
     LEFT = "left"
     RIGHT = "right"
@@ -87,7 +87,7 @@ class Heading(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """A list of lines, of which `more` are not shown; `noun` is what the items are."""
+    """A list of lines; `more` items are not shown, and `noun` is what the items are."""
 
     lines: Sequence[Line]
     more: int = 0
@@ -96,7 +96,7 @@ class Items:
 
     @property
     def rest(self) -> str:
-        """What a list says that does not show all items."""
+        """The last line of a list that does not show all items."""
         return more_text(self.more, self.noun, self.hint) if self.more > 0 else ""
 
 
@@ -135,16 +135,16 @@ class Column:
 
     @property
     def alignment(self) -> Align:
-        """The side to which cells are aligned."""
+        """The alignment of cells."""
         return self.align or (Align.LEFT if self.format is Format.TEXT else Align.RIGHT)
 
     def cell(self, row: Row) -> tuple[str, Tone]:
         """Return the text and the style of the cell of a row."""
-        found = row.get(self.key)
-        if not isinstance(found, Cell):
-            return found if isinstance(found, str) else _text(found, self.format), self.tone
-        text = _text(found.value, self.format) if found.text is None else found.text
-        return text, found.tone or self.tone
+        cell = row.get(self.key)
+        if not isinstance(cell, Cell):
+            return cell if isinstance(cell, str) else _text(cell, self.format), self.tone
+        text = _text(cell.value, self.format) if cell.text is None else cell.text
+        return text, cell.tone or self.tone
 
 
 def _text(value: JsonValue | Missing, shown: Format) -> str:
@@ -165,7 +165,7 @@ class Table:
     """Rows of cells; without rows, it is not shown.
 
     At most `top` rows are shown, and `total` is their number if the table does not have all of
-    them; `noun` is what the rows are. `gap` is the space between columns in a terminal, which does
+    them; `noun` names the rows. `gap` is the space between columns in a terminal, which does
     not show a table of `detail`.
     """
 
@@ -191,7 +191,7 @@ class Table:
 
     @property
     def rest(self) -> str:
-        """What a table says that does not show all rows."""
+        """The last line of a table that does not show all rows."""
         return more_text(self.more, self.noun, self.hint) if self.more > 0 else ""
 
     @property

@@ -1,4 +1,4 @@
-"""`threshold: calibrated`: a threshold from the file that `fieldmark calibrate` writes."""
+"""`threshold: calibrated`: a threshold from the file that `fieldmark calibrate measure` writes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class RuleCalibration(NamedTuple):
             )
         else:
             message = f"{self.file.value} was measured for {was}, not for {now}"
-        context.add(message, self.file.location, "run `fieldmark calibrate` with this rule again")
+        context.add(
+            message, self.file.location, "run `fieldmark calibrate measure` with this rule again"
+        )
 
 
 def judge_identity(strategy: object) -> JsonObject:
@@ -97,7 +99,7 @@ def read_calibration(
 def _checked(located: Located) -> JsonObject:
     """Return the content of a calibration file; an error says why it is none."""
     value = _mapping(located.value)
-    hint = "write the file with `fieldmark calibrate LABELS --out FILE`"
+    hint = "write the file with `fieldmark calibrate measure LABELS --out FILE`"
     if value.get("format") != _FORMAT or not isinstance(value.get("judge"), str):
         raise ConfigError.of("not the result of a calibration", hint=hint)
     threshold = value.get("threshold")

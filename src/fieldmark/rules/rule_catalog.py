@@ -17,7 +17,7 @@ from fieldmark.model.comparison import ComparatorGroup
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.rules.option_types import option_schemas, summary_of
-from fieldmark.rules.strategies import STRATEGIES, strategy_types
+from fieldmark.rules.strategy_builder import STRATEGIES, strategy_types
 
 _WORDS: Final = "Words of strategy files"
 _MEANINGS: Final = {"FUZZY": "fuzzy"}

@@ -51,7 +51,7 @@ from fieldmark.rules.scoring import (
     read_convention,
     read_gates,
 )
-from fieldmark.rules.strategies import (
+from fieldmark.rules.strategy_builder import (
     FUNCTION_SCHEMA,
     STRATEGIES,
     STRATEGY_KEYS,
@@ -113,10 +113,10 @@ NORMALIZE: Final[ConfigKey[PythonFunction | None]] = ConfigKey(
     reader=lambda given, context: read_function(given, "normalize", context),
 )
 _DESCRIPTION: Final = ConfigKey(
-    "description", str, "What the field means, for language models that compare it.", default=""
+    "description", str, "The meaning of the field, for language models that compare it.", default=""
 )
 CALIBRATION_KEY: Final[ConfigKey[str | None]] = ConfigKey(
-    CALIBRATION, str, "The file of `fieldmark calibrate --out` for a calibrated threshold."
+    CALIBRATION, str, "The file of `fieldmark calibrate measure --out` for a calibrated threshold."
 )
 FIELD_KEYS: Final = KeyTable(
     ConfigKey(

@@ -38,8 +38,8 @@ _ALIGN: Final = "align"
 class RowNumbers:
     """Stored numbers for the attributes of a table, whose own numbers depend on earlier cases.
 
-    `seeds` are the attributes with small numbers, by default those of the first segment. `lists`
-    has the numbers of the lists that rows have used so far.
+    `seeds` are the attributes with small numbers, by default the attributes of the first segment.
+    `lists` has the numbers of the lists that rows have used so far.
     """
 
     __slots__ = ("_bases", "_limit", "_new", "_table", "lists", "seeds")
@@ -66,7 +66,7 @@ class RowNumbers:
     def begin_segment(self, outcomes: Sequence[Outcomes]) -> None:
         """Take the seeds from the first segment, after it has been compared."""
         if self.seeds is None:
-            lists = dict.fromkeys(mark[1] for each in outcomes for mark in each.items)
+            lists = dict.fromkeys(mark[1] for block in outcomes for mark in block.items)
             seeds = [*self._table.attributes, *map(_list_attribute, lists)]
             self._set_seeds(seeds)
             self._new += enumerate(seeds)
@@ -249,7 +249,7 @@ class StoredAttributes:
     @property
     def seeds(self) -> list[Attribute]:
         """Return the attributes with small numbers, in order."""
-        return [each for number, each in sorted(self.stored.items()) if number < _CONTENT]
+        return [attribute for number, attribute in sorted(self.stored.items()) if number < _CONTENT]
 
     def cells(self, stored: list[int]) -> list[int]:
         """Return the cells of a row with the numbers of the table."""

@@ -18,11 +18,11 @@ from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.confidence import ConfidenceTally, pooled_confidence
 from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.slices import SliceKey, check_slice_count
 from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.metrics.tally import Tally
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, all_read
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcomes import AttributeTable, Outcomes
@@ -85,7 +85,7 @@ def segments(batches: Iterable[Sequence[Case]], size: int = SEGMENT) -> Iterator
 
 
 def split_unreadable(segment: list[Case]) -> tuple[list[Case], list[Case]]:
-    """Return the cases with valid ground truth, and the others."""
+    """Return the cases with valid ground truth, and the cases with invalid ground truth."""
     if all_read(segment):
         return segment, []
     unreadable = [case for case in segment if case.input is CaseInput.INVALID_TRUTH]
@@ -97,7 +97,7 @@ class CaseProcessor:
 
     `own` contains the plans of single cases by id; all other cases use the shared plan. All plans
     share one attribute table. `safety` judges the predictions, if they are judged. With
-    `confidences`, results have those of their fields.
+    `confidences`, results have the confidences of their fields.
     """
 
     __slots__ = ("_confidences", "_convention", "_counter", "_own", "_safety", "plan")
@@ -169,13 +169,8 @@ class CaseProcessor:
         for case in cases:
             plan = self._own.get(case.id, self.plan)
             by_plan.setdefault(id(plan), (plan, []))[1].append(case)
-        compared = {key: iter(compare_cases(*each)) for key, each in by_plan.items()}
+        compared = {key: iter(compare_cases(*group)) for key, group in by_plan.items()}
         return [next(compared[id(self._own.get(case.id, self.plan))]) for case in cases]
-
-
-def _confidence_tally(*, by_attribute: bool = True) -> ConfidenceTally:
-
-    return ConfidenceTally(by_attribute=by_attribute)
 
 
 class GroupTotals:
@@ -205,15 +200,15 @@ class GroupTotals:
         if all_read(columns.cases):
             tally.add_all(columns.outcomes, columns.stats)
         else:
-            compared = [each for each in results if each.case.input is not CaseInput.FAILED]
+            compared = [result for result in results if result.case.input is not CaseInput.FAILED]
             columns = case_columns(compared)
             for case, outcomes, stats in zip(*columns, strict=True):
                 tally.add(outcomes, stats, case.input)
             for _ in range(len(results) - len(compared)):
                 tally.add_failed()
         if self.confidence is not None:
-            for each in compared:
-                self.confidence.add(each.outcomes, each.attributes, each.confidences)
+            for result in compared:
+                self.confidence.add(result.outcomes, result.attributes, result.confidences)
         if self.sample is not None:
             ids = [case.id for case in columns.cases]
             self.sample.add_all(ids, columns.outcomes, columns.stats)
@@ -270,9 +265,11 @@ class SliceTotals:
 
         Slices are in the order of the keys, then by name.
         """
-        found: dict[str, Summary] = {}
+        summaries: dict[str, Summary] = {}
         for key in self._keys:
-            for name in sorted(each for each in self.slices if each.startswith(f"{key.text}=")):
+            for name in sorted(
+                slice_name for slice_name in self.slices if slice_name.startswith(f"{key.text}=")
+            ):
                 totals = self.slices[name]
                 own = summarize(totals.tally, convention, applied=summary.convention)
                 if totals.sample is not None and summary.intervals is not None:
@@ -282,14 +279,14 @@ class SliceTotals:
                 if totals.confidence is not None and summary.confidence is not None:
                     confidence = pooled_confidence(totals.confidence, summary.confidence.options)
                     own = replace(own, confidence=confidence)
-                found[name] = own
-        return found
+                summaries[name] = own
+        return summaries
 
     def warnings(self, attributes: Sequence[str]) -> Iterator[str]:
         """Yield a warning for each key that no case has, with the most similar attribute."""
         for key in self._keys:
-            found = {name for name in self.slices if name.startswith(f"{key.text}=")}
-            if found == {f"{key.text}="}:
+            names = {name for name in self.slices if name.startswith(f"{key.text}=")}
+            if names == {f"{key.text}="}:
                 similar = did_you_mean(key.text, [] if key.in_metadata else attributes)
                 yield with_hint(f"no case has a value to slice by {key.text!r}", similar)
 
@@ -299,17 +296,17 @@ class SliceTotals:
 
     def totals(self, name: str) -> GroupTotals:
         """Return the totals of a slice, which is added if it is new."""
-        found = self.slices.get(name)
-        if found is None:
+        totals = self.slices.get(name)
+        if totals is None:
             threshold = Threshold(_SLICE_SAMPLED) if self._sampled else None
-            confidence = _confidence_tally(by_attribute=False) if self._confidences else None
-            found = GroupTotals(
+            confidence = ConfidenceTally(by_attribute=False) if self._confidences else None
+            totals = GroupTotals(
                 self._table, sampled=self._sampled, threshold=threshold, confidence=confidence
             )
-            self.slices[name] = found
+            self.slices[name] = totals
 
             check_slice_count(self.slices, self._keys)
-        return found
+        return totals
 
 
 class RunTotals(GroupTotals):
@@ -331,8 +328,7 @@ class RunTotals(GroupTotals):
         by: Sequence[SliceKey] = (),
         confidences: bool = False,
     ) -> None:
-
-        confidence = _confidence_tally() if confidences else None
+        confidence = ConfidenceTally() if confidences else None
         super().__init__(table, sampled=sampled, threshold=threshold, confidence=confidence)
         self.warnings = CaseWarnings(values=values, rule_sets=rule_sets)
         self.slices = (
@@ -373,7 +369,7 @@ def with_regions(settings: Settings, reading: Inputs) -> Settings:
     if reading.format_in is None:
         return settings
     aligner = Greedy(match_fields=("bbox",), similarity={"type": Iou.name, "format": "xywh"})
-    ours = (
+    region_rules = (
         Rule(path="regions", aligner=aligner),
         Rule(path="regions[*].bbox", comparator=Iou(format=BoxFormat.XYWH)),
         Rule(path="regions[*].score", comparator=Ignore()),
@@ -382,7 +378,7 @@ def with_regions(settings: Settings, reading: Inputs) -> Settings:
     )
 
     def with_ours(rules: Rules) -> Rules:
-        return replace(rules, fields=(*ours, *rules.fields))
+        return replace(rules, fields=(*region_rules, *rules.fields))
 
     return replace(
         settings,

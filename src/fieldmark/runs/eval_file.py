@@ -1,14 +1,18 @@
-"""Read eval files: cases, predictions, evaluators and gates."""
+"""Read eval files: cases, predictions, evaluators and gates; validate all configuration files.
+
+To validate a file, nothing is run or imported, and only files below its directory are read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from fieldmark.data.inputs import Inputs
-from fieldmark.errors import Location, OptionError, Problem
+from fieldmark.errors import ConfigError, FieldmarkError, Location, OptionError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.metrics.gates import Gate
@@ -25,7 +29,7 @@ from fieldmark.rules.config_files import (
     named_path,
 )
 from fieldmark.rules.config_values import Code, Context, LoadedRules, Located
-from fieldmark.rules.evaluators import read_evaluators
+from fieldmark.rules.evaluator_settings import read_evaluators
 from fieldmark.rules.option_types import (
     ConfigKey,
     KeyTable,
@@ -39,15 +43,18 @@ from fieldmark.rules.rules_file import (
     CONVENTION,
     PROVIDER,
     THRESHOLDS,
+    loaded_rules,
     rules_of,
     rules_schema,
+    uses_strategies,
     with_thresholds,
 )
 from fieldmark.rules.scoring import CONFIDENCE, read_gates
-from fieldmark.rules.strategies import read_comparator
-from fieldmark.rules.targets import InlineCase, Target, case_id, read_target, read_targets
+from fieldmark.rules.strategy_builder import read_comparator
+from fieldmark.rules.target_settings import InlineCase, Target, case_id, read_target, read_targets
 from fieldmark.runs.run_options import EvalOptions
 from fieldmark.values.declared_options import DeclaredOption, declared_options
+from fieldmark.values.text import plural
 from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.values.value_types import any_of, describe
 
@@ -91,7 +98,7 @@ class EvalSpec:
 
     @property
     def members(self) -> tuple[ConfiguredEvaluator, ...]:
-        """All evaluators: those of the file, then those of individual cases."""
+        """All evaluators: of the file, then of individual cases."""
         own = self.cases if isinstance(self.cases, tuple) else ()
         return (*self.evaluators, *(member for case in own for member in case.evaluators))
 
@@ -112,8 +119,8 @@ def _option_key(option: DeclaredOption) -> ConfigKey[object]:
         description=option.meaning,
         default=option.default,
         schema=lambda: type_schema(_type_in_file(option)),
-        reader=lambda given, context: read_option(
-            given, option.alias, _type_in_file(option), context
+        reader=lambda value, context: read_option(
+            value, option.alias, _type_in_file(option), context
         ),
     )
 
@@ -155,18 +162,18 @@ class _CaseSource(NamedTuple):
     inputs: Mapping[str, Any] = {}
 
 
-def _read_id(given: Located, context: Context) -> str | None:
-    name = case_id(given.value)
+def _read_id(value: Located, context: Context) -> str | None:
+    name = case_id(value.value)
     if name is None:
-        context.add(f"id: expected a string, got {describe(given.value)}", given.location)
+        context.add(f"id: expected a string, got {describe(value.value)}", value.location)
     return name
 
 
-def _read_metadata(given: Located, context: Context) -> JsonObject | None:
+def _read_metadata(value: Located, context: Context) -> JsonObject | None:
     """Read an object without changes."""
-    if given.value is not None:
-        expect_object(given, "metadata", context)
-    return given.value if isinstance(given.value, dict) else None
+    if value.value is not None:
+        expect_object(value, "metadata", context)
+    return value.value if isinstance(value.value, dict) else None
 
 
 _CASE_ID: Final[ConfigKey[str | None]] = ConfigKey(
@@ -223,43 +230,43 @@ def _cases_schema() -> JsonObject:
 
 def _read_cases(located: Located, context: Context) -> _CaseSource:
     """Read the cases of an eval file."""
-    given = located.get("cases")
-    if given is None:
+    value = located.get("cases")
+    if value is None:
         if isinstance(located.value, dict):
             context.add("'cases' is required", located.location, _CASES_HINT)
         return _CaseSource()
-    if isinstance(given.value, str):
+    if isinstance(value.value, str):
         return _CaseSource(_read_path(located, "cases", context) or ())
-    if isinstance(given.value, list):
-        if not given.items:
-            context.add("cases must not be empty", given.location)
-        read = (_read_case(item, context) for item in given.items)
+    if isinstance(value.value, list):
+        if not value.items:
+            context.add("cases must not be empty", value.location)
+        read = (_read_case(item, context) for item in value.items)
         cases = tuple(case for case in read if case is not None)
         context.problems.add_duplicates(((case.id, case.location) for case in cases), "case id")
         return _CaseSource(cases)
-    if not isinstance(given.value, dict):
-        message = f"cases: expected a file name, a list or an object, got {describe(given.value)}"
-        context.add(message, given.location, _CASES_HINT)
+    if not isinstance(value.value, dict):
+        message = f"cases: expected a file name, a list or an object, got {describe(value.value)}"
+        context.add(message, value.location, _CASES_HINT)
         return _CaseSource()
-    if "coco" in given.entries:
-        _COCO_KEYS.refuse_unknown(given, context)
-        path = _read_path(given, "coco", context)
+    if "coco" in value.entries:
+        _COCO_KEYS.refuse_unknown(value, context)
+        path = _read_path(value, "coco", context)
         return _CaseSource(path or (), {"format_in": "coco"})
-    ROW_KEYS.refuse_unknown(given, context)
-    if "path" not in given.entries:
-        context.add("cases: 'path' is required", given.location, _CASES_HINT)
-    path = _read_path(given, "path", context)
-    return _CaseSource(path or (), _read_options(_ROW_OPTIONS, given, context))
+    ROW_KEYS.refuse_unknown(value, context)
+    if "path" not in value.entries:
+        context.add("cases: 'path' is required", value.location, _CASES_HINT)
+    path = _read_path(value, "path", context)
+    return _CaseSource(path or (), _read_options(_ROW_OPTIONS, value, context))
 
 
 def _read_path(located: Located, key: str, context: Context) -> Path | None:
     """Read the path of a file or directory; warn if it does not exist."""
-    given = located.get(key)
-    if given is None:
+    value = located.get(key)
+    if value is None:
         return None
-    path = named_path(given, key, context)
+    path = named_path(value, key, context)
     if path is not None and is_known_missing(path, context):
-        context.warn(f"{key}: {given.value!r} not found", given.location)
+        context.warn(f"{key}: {value.value!r} not found", value.location)
     return path
 
 
@@ -382,9 +389,9 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
     source = _read_cases(located, context)
     evaluators = _EVALUATORS.read(located, context)
     inline = source.cases if isinstance(source.cases, tuple) else ()
-    members = (*evaluators, *(each for case in inline for each in case.evaluators))
+    members = (*evaluators, *(evaluator for case in inline for evaluator in case.evaluators))
     gates, max_errors = read_gates(located.get("gates"), convention, members, context)
-    if rules.safety_judge is not None and any(each.type == _QUALITY for each in members):
+    if rules.safety_judge is not None and any(member.type == _QUALITY for member in members):
         message = f"safety of the rules cannot be combined with the evaluator {_QUALITY}"
         context.add(message, located.key_location("rules"), "set safety in the evaluator")
     several = "targets" in located.entries
@@ -432,13 +439,13 @@ def _inputs(source: _CaseSource, located: Located, context: Context) -> Inputs:
         return Inputs()
 
 
-def _read_rules(given: Located | None, context: Context) -> LoadedRules:
+def _read_rules(value: Located | None, context: Context) -> LoadedRules:
     """Read the rules of an eval file: a rules file, or the rules themselves."""
-    if given is not None and isinstance(given.value, str) and given.value != AUTO:
-        given = load_named(given, "rules", context, load_table)
-    if given is None or given.value is None:
+    if value is not None and isinstance(value.value, str) and value.value != AUTO:
+        value = load_named(value, "rules", context, load_table)
+    if value is None or value.value is None:
         return LoadedRules(rules=Rules())
-    return rules_of(given, context)
+    return rules_of(value, context)
 
 
 def _with_default(loaded: LoadedRules, convention: Convention, context: Context) -> Rules:
@@ -451,7 +458,7 @@ def _with_default(loaded: LoadedRules, convention: Convention, context: Context)
 
 
 def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None:
-    """Check that there are candidates, and that cases have what the evaluators require."""
+    """Check that there are candidates, and that cases have all parts that evaluators require."""
     cases = located.entries.get("cases", Located(value=None))
     produced = bool({"candidates", "target", "targets"} & located.entries.keys())
     inline = spec.cases if isinstance(spec.cases, tuple) else ()
@@ -466,3 +473,98 @@ def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None
     for case in cases.items:
         if isinstance(case.value, dict) and not {"expected", "expected_file"} & case.entries.keys():
             context.add("case: 'expected' is required", case.location)
+
+
+# --- validation -----------------------------------------------------------------------------------
+
+_BESIDE_CASES: Final = ("candidates", "target", "targets", "gates", "convention", "evaluators")
+
+
+class FileKind(StrEnum):
+    """The types of configuration files."""
+
+    EVAL = "eval"
+    RULES = "rules"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileReport:
+    """The problems and warnings of a file; it is valid if it has no problems."""
+
+    file: str
+    kind: FileKind | None = None
+    contents: str = ""
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether the file is valid."""
+        return not self.problems
+
+    def to_dict(self) -> JsonObject:
+        """Return the report as JSON."""
+        return {
+            "file": self.file,
+            "kind": self.kind,
+            "valid": self.valid,
+            "contents": self.contents,
+            "problems": [_problem_to_json(problem) for problem in self.problems],
+            "warnings": [_problem_to_json(problem) for problem in self.warnings],
+        }
+
+
+def check_file(path: Path | str) -> FileReport:
+    """Validate a file, whose type is detected, and report all problems."""
+    context = Context(directory=Path(path).parent, contained=True, code=Code.CHECK)
+    kind: FileKind | None = None
+    contents = ""
+    problems: tuple[Problem, ...] = ()
+    try:
+        located = load_file(path)
+        kind = _kind_of(located, str(path))
+        if kind is FileKind.RULES:
+            contents = plural(len(loaded_rules(located, context).rules.fields), "rule")
+        else:
+            spec = read_eval(located, context)
+            if isinstance(spec.cases, Path):
+                cases = f"cases in {spec.cases.name}"
+            else:
+                cases = plural(len(spec.cases), "case")
+            contents = f"{cases}, {plural(len(spec.evaluators), 'evaluator')}"
+        context.problems.raise_any()
+    except ConfigError as error:
+        problems = error.problems
+    except FieldmarkError as error:
+        problems = (Problem(str(error)),)
+    return FileReport(
+        file=str(path),
+        kind=kind,
+        contents="" if problems else contents,
+        problems=problems,
+        warnings=context.problems.warnings,
+    )
+
+
+def _kind_of(located: Located, file: str) -> FileKind:
+    """Return the type of a file: an eval file by its name or its keys, otherwise rules.
+
+    Rules may also have fields named `cases` or `evaluators`.
+    """
+    evaluators, cases = located.get("evaluators"), located.get("cases")
+    is_eval = (
+        Path(file).stem.endswith(".eval")
+        or is_agentv(located)
+        or (evaluators is not None and isinstance(evaluators.value, list))
+    )
+    if cases is not None and not is_eval:
+        is_eval = (
+            any(key in located.entries for key in _BESIDE_CASES)
+            or (isinstance(cases.value, list) and not uses_strategies(cases))
+            or "path" in cases.entries
+        )
+    return FileKind.EVAL if is_eval else FileKind.RULES
+
+
+def _problem_to_json(problem: Problem) -> JsonValue:
+    return {"message": problem.message, "hint": problem.hint, **problem.location._asdict()}

@@ -1,32 +1,40 @@
-"""Preparation of an eval file: its cases, case selection and evaluators."""
+"""Preparation of an eval file: its cases, case selection, evaluators and rules."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
+from fieldmark.align.greedy import Greedy
+from fieldmark.compare.exact import Exact
 from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
 from fieldmark.data.inputs import Inputs
-from fieldmark.data.layout import CANDIDATE_KEYS
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
+from fieldmark.data.row_layout import CANDIDATE_KEYS
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
+from fieldmark.evaluators.field_evaluators import ExtractionMetrics, FieldEvaluator, ResponseQuality
 from fieldmark.judges.safety import SafetyJudge
-from fieldmark.metrics.identity import described, without_paths
+from fieldmark.metrics.conventions import Convention, find_convention
+from fieldmark.metrics.identity import describe, described, without_paths
+from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_DEPTH, QUALITY_EVALUATOR
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.rules.targets import InlineCase, Target
+from fieldmark.model.rule import Depth, Rule, Rules, Scope
+from fieldmark.rules.target_settings import InlineCase, Target
 from fieldmark.runs.eval_file import EvalSpec
-from fieldmark.runs.evaluator_runner import unready_judges
+from fieldmark.runs.evaluator_runner import ComparingEvaluator, comparing_evaluators, unready_judges
 from fieldmark.runs.run_options import with_yaml
+from fieldmark.runs.settings import Settings
 from fieldmark.runs.targets.target import TargetSource, file_digest
 from fieldmark.values.json_text import strict_json
+from fieldmark.values.paths import ANY_ITEM, ROOT, is_path, parse_path, path_key
 from fieldmark.values.text import did_you_mean
 
 _NO_CANDIDATES: Final = "no predictions"
@@ -34,9 +42,10 @@ _ADD_CANDIDATES: Final = "add candidates: FILE, target:, or candidate: in each c
 
 
 def one_per_target(spec: EvalSpec, names: Sequence[str] = ()) -> list[EvalSpec]:
-    """Return an evaluation for each target of a file, or for those with the given names.
+    """Return an evaluation for each target of a file, or for the targets with the given names.
 
-    The name of the target is part of that of the evaluation, so that a baseline has the same one.
+    The name of the evaluation contains the name of the target, so that a baseline has the same
+    target.
     """
     single = () if spec.target is None else (spec.target,)
     known = [target.name for target in spec.targets or single]
@@ -68,12 +77,12 @@ def for_target(spec: EvalSpec, name: str) -> EvalSpec:
             spec.location,
             "select one with target=NAME, or run `fieldmark eval`",
         )
-    (found,) = one_per_target(spec, [name] if name else [])
-    return found
+    (evaluation,) = one_per_target(spec, [name] if name else [])
+    return evaluation
 
 
 def target_identity(target: Target) -> JsonObject:
-    """Return what the predictions of a target depend on, for the manifest of a run.
+    """Return the settings that predictions of a target depend on, for the manifest of a run.
 
     Of a model, it contains the options; other targets are identified by a hash, because their
     options may contain anything.
@@ -99,13 +108,13 @@ def eval_inputs(spec: EvalSpec) -> Inputs:
 
 def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:
     """Open the cases, with their candidates unless a target produces them."""
-    given = spec.cases
-    truth = [_row(case) for case in given] if isinstance(given, tuple) else with_yaml(given)
+    cases = spec.cases
+    truth = [_row(case) for case in cases] if isinstance(cases, tuple) else with_yaml(cases)
     if spec.target is not None:
         return open_truth(truth, reading)
     if spec.candidates is not None:
         return open_pairs(truth, with_yaml(spec.candidates), reading)
-    if isinstance(given, tuple) and all(case.candidate is MISSING for case in given):
+    if isinstance(cases, tuple) and all(case.candidate is MISSING for case in cases):
         raise ConfigError.of(_NO_CANDIDATES, spec.location, _ADD_CANDIDATES)
     return open_pairs(truth, None, reading)
 
@@ -113,7 +122,7 @@ def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:
 def with_optional_truth(spec: EvalSpec) -> EvalSpec:
     """Return the evaluation; rows need no ground truth if no evaluator uses it.
 
-    The cases are then those with a candidate in the file.
+    Then only cases with a candidate in the file are run.
     """
     elsewhere = spec.candidates is not None or spec.target is not None
     if (
@@ -189,7 +198,7 @@ class CaseSelection:
         self.excluded = 0
 
     def __call__(self, batches: Iterable[Sequence[Case]]) -> Iterator[Case]:
-        """Yield the selected cases and count the others."""
+        """Yield the selected cases and count all other cases."""
         for case in chain.from_iterable(batches):
             if self.wants(case.id, case.tags):
                 yield case
@@ -235,7 +244,7 @@ def check_selection(spec: EvalSpec, selection: CaseSelection) -> None:
     tags = {tag for case in spec.cases for tag in case.tags}
     problems = selection.unmatched([case.id for case in spec.cases], tags)
     if problems:
-        raise ConfigError([each._replace(location=spec.location) for each in problems])
+        raise ConfigError([problem._replace(location=spec.location) for problem in problems])
 
 
 def check_ready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
@@ -243,7 +252,7 @@ def check_ready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
 
     `providers` are the problems of providers.
     """
-    own = [member for each in own_evaluators(spec).values() for member in each]
+    own = [member for evaluators in own_evaluators(spec).values() for member in evaluators]
     problems = [*providers, *unready_judges([*spec.evaluators, *own])]
     if spec.safety is not None:
         reason = cast("SafetyJudge", spec.safety).unready()
@@ -257,18 +266,18 @@ def check_ready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
 
 def fingerprints(spec: EvalSpec) -> dict[str, str]:
     """Return hashes of the evaluators with the programs that they run, and of inline cases."""
-    own = [member for each in own_evaluators(spec).values() for member in each]
-    found: dict[str, str] = {}
+    own = [member for evaluators in own_evaluators(spec).values() for member in evaluators]
+    hashes: dict[str, str] = {}
     for member in (*spec.evaluators, *own):
         programs = [file_digest(path) or path.name for path in _files_of(member.evaluator)]
         made_of: JsonObject = {
             "programs": list(programs),
             "options": without_paths(described(member.evaluator)),
         }
-        found[member.name] = _sha256(made_of)
+        hashes[member.name] = _sha256(made_of)
     if isinstance(spec.cases, tuple):
-        found["(cases)"] = _sha256([_row(case) for case in spec.cases])
-    return found
+        hashes["(cases)"] = _sha256([_row(case) for case in spec.cases])
+    return hashes
 
 
 def _sha256(value: JsonValue) -> str:
@@ -287,3 +296,212 @@ def eval_sources(spec: EvalSpec) -> tuple[Path, ...]:
     """Return the input files of an evaluation."""
     named = (Path(spec.location.file) if spec.location.file else None, spec.cases, spec.candidates)
     return tuple(source for source in named if isinstance(source, Path))
+
+
+# --- the rules of each case -----------------------------------------------------------------------
+
+_NO_FIELDS: Final = Rules(
+    scope=Scope.CONFIGURED, depth=Depth.LEAF, default=Exact(), aligner=Greedy()
+)
+"""The rules of a case whose evaluators compare no fields, although evaluators of other cases do."""
+_RQS_OPTIONS: Final = ("rqs_weights", "rqs_form", "ignore_scope")
+
+
+def eval_settings(spec: EvalSpec) -> Settings:
+    """Return the rules of the file, or for each case the rules of its evaluators.
+
+    If no evaluator of any case compares fields, all leaves of both sides are compared, or only the
+    leaves of the ground truth if a case has no expected value.
+    """
+    collected = _EvaluatorRules(spec.convention)
+    shared = collected.add(spec.evaluators)
+    own = {
+        name: collected.add(evaluators, name) for name, evaluators in own_evaluators(spec).items()
+    }
+    if spec.rules is not None:
+        shared, own = spec.rules, {}
+    elif shared is None and not any(own.values()):
+        cases = spec.cases if isinstance(spec.cases, tuple) else ()
+        without_truth = any(case.expected is MISSING for case in cases)
+        shared, own = Rules(scope=Scope.TRUTH if without_truth else None), {}
+    rules = spec.convention.rules_for(shared) if shared else _NO_FIELDS
+    distinct = [rules]
+    by_case: dict[str, Rules] = {}
+    for name, case_rules in own.items():
+        chosen = case_rules or _NO_FIELDS
+        if chosen not in distinct:
+            distinct.append(chosen)
+        by_case[name] = distinct[distinct.index(chosen)]
+    return Settings(
+        rules=rules,
+        convention=collected.convention,
+        warnings=(*map(str, spec.warnings), *dict.fromkeys(collected.warnings)),
+        own_rules={
+            name: case_rules for name, case_rules in by_case.items() if case_rules is not rules
+        },
+        evaluator_rules=collected.rules,
+        evaluator_options=collected.options,
+        safety=cast("SafetyJudge | None", spec.safety),
+        confidence=spec.confidence,
+    )
+
+
+class _Source(NamedTuple):
+    """A type of evaluator that determines metrics of the run besides its own score."""
+
+    type: type[FieldEvaluator]
+    option: str
+    metrics: str
+
+
+_SOURCES: Final = (
+    _Source(ResponseQuality, QUALITY_EVALUATOR, "the quality metrics"),
+    _Source(ExtractionMetrics, BY_CASE_EVALUATOR, "the macro means by case"),
+)
+
+
+class _EvaluatorRules:
+    """Collects what evaluators determine besides their scores.
+
+    These are the rules for the metrics per attribute of their cases, the quality metrics, and the
+    means by case. The first evaluator counts; a warning names it and another that disagrees.
+    """
+
+    def __init__(self, convention: Convention) -> None:
+        self.convention = convention
+        self.options: JsonObject = {}
+        self.rules: dict[str, Rules] = {}
+        self.warnings: list[str] = []
+        self._first: dict[str, tuple[str, FieldEvaluator]] = {}
+
+    def add(self, evaluators: Sequence[ConfiguredEvaluator], case: str = "") -> Rules | None:
+        """Add the evaluators of a case, or the shared ones; return the rules for their fields."""
+        compared = list(comparing_evaluators(evaluators))
+        for source in _SOURCES:
+            same = [
+                evaluator for evaluator in compared if isinstance(evaluator.fields, source.type)
+            ]
+            if same:
+                self._add_source(source, same, case)
+        claims = [
+            (evaluator.name, rules)
+            for evaluator in compared
+            if (rules := evaluator.fields.claimed_rules()) is not None
+        ]
+        if claims:
+            return self._merged(claims)
+        return next(
+            (evaluator.fields.rules for evaluator in compared if evaluator.fields.rules), None
+        )
+
+    def _add_source(self, source: _Source, same: Sequence[ComparingEvaluator], case: str) -> None:
+        """Add evaluators of one type that run on the same case."""
+        option, own = source.option, same[0].fields
+        label = f"{same[0].name} of case {case}" if case else same[0].name
+        if option not in self._first:
+            self._first[option] = label, own
+            self.options[option] = same[0].name
+            if isinstance(own, ResponseQuality):
+                self._use_formula(same[0].name, own)
+        first_label, first = self._first[option]
+        if _formula(own) != _formula(first):
+            self._warn(first_label, label, "have different options", source.metrics)
+        for other in same[1:]:
+            if _identity(other) != _identity(same[0]):
+                self._warn(same[0].name, other.name, "have different options", source.metrics)
+        if own.rules is not None and self.rules.get(option) != own.rules:
+            self.rules[f"{option} of case {case}" if case else option] = own.rules
+
+    def _use_formula(self, name: str, evaluator: ResponseQuality) -> None:
+        """Compute the quality metrics like an evaluator."""
+        counting, evaluator_counting = self.convention.counting, evaluator.convention.counting
+        default = find_convention(self.convention.name).counting
+        for option in _RQS_OPTIONS:
+            if getattr(counting, option) not in {
+                getattr(evaluator_counting, option),
+                getattr(default, option),
+            }:
+                problem = f"have different {option}"
+                self._warn(name, "the convention", problem, "the quality metrics")
+        options = {option: describe(getattr(evaluator_counting, option)) for option in _RQS_OPTIONS}
+        self.convention = self.convention.with_options(options)
+        self.options[QUALITY_DEPTH] = describe(evaluator.depth)
+
+    def _merged(self, claims: Sequence[tuple[str, Rules]]) -> Rules:
+        """Return one set of rules for the fields of several evaluators."""
+        first_name, base = claims[0]
+        merged: dict[Hashable, tuple[str, Rule]] = {}
+        for name, own in claims:
+            if _empty_values(own) != _empty_values(base):
+                self._warn(first_name, name, "treat different values as empty")
+            for rule in _complete(own, base):
+                known_name, known = merged.setdefault(path_key(rule.path), (name, rule))
+                if _comparison(known) != _comparison(rule):
+                    location = f"{rule.location}: " if str(rule.location) else ""
+                    problem = f"compare {rule.path!r} differently"
+                    self._warn(known_name, name, problem, place=location)
+        return replace(base, fields=tuple(rule for _, rule in merged.values()))
+
+    def _warn(
+        self,
+        first: str,
+        other: str,
+        problem: str,
+        metrics: str = "the metrics per attribute",
+        *,
+        place: str = "",
+    ) -> None:
+        self.warnings.append(f"{place}{first} and {other} {problem}; {metrics} use {first}")
+
+
+def _formula(evaluator: FieldEvaluator) -> object:
+    """Return what must be the same in all cases of a run."""
+    depth = None if evaluator.rules is None else evaluator.rules.depth
+    return replace(evaluator.convention.counting, pass_threshold=None), depth
+
+
+def _identity(evaluator: ComparingEvaluator) -> object:
+    """Return everything that determines the metrics of a case."""
+    safety = getattr(evaluator.evaluator, "safety", None)
+    return _formula(evaluator.fields), evaluator.fields.rules, safety
+
+
+def _comparison(rule: Rule) -> object:
+    return rule.comparator, rule.aligner, rule.truth_only
+
+
+def _empty_values(rules: Rules) -> object:
+    return rules.empty_tokens, rules.empty_containers, rules.empty_blanks
+
+
+def _complete(own: Rules, base: Rules) -> Iterator[Rule]:
+    """Yield rules that mean the same with the defaults of `base` as with their own.
+
+    An optional field with an invalid path is skipped, as by its evaluator.
+    """
+    if own.aligner != base.aligner:
+        known = {path_key(rule.path) for rule in own.fields}
+        for rule in own.fields:
+            for path in _lists(rule.path) if is_path(rule.path) else ():
+                if path_key(path) not in known:
+                    known.add(path_key(path))
+                    yield replace(rule, path=path, comparator=None, aligner=own.aligner)
+    for rule in own.fields:
+        if not rule.required and not is_path(rule.path):
+            continue
+        if own.default != base.default and rule.comparator is None and rule.aligner is None:
+            yield replace(rule, comparator=own.default)
+        else:
+            yield rule
+
+
+def _lists(pattern: str) -> Iterator[str]:
+    """Yield the lists whose items a pattern matches.
+
+    >>> list(_lists("orders[*].items[*].price"))
+    ['orders', 'orders[*].items']
+    """
+    path = parse_path(pattern)
+    for segment, start in zip(path.segments, path.starts, strict=True):
+        if segment is ANY_ITEM:
+            yield pattern[:start] or ROOT

@@ -30,27 +30,24 @@ from fieldmark.evaluators.base import (
     start_accumulators,
 )
 from fieldmark.evaluators.composite import case_score
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
-from fieldmark.evaluators.field_evaluator import FieldEvaluator
+from fieldmark.evaluators.field_evaluators import ExtractionMetrics, FieldEvaluator, ResponseQuality
 from fieldmark.evaluators.json_schema import (
     JsonSchema,
     SchemaError,
     SchemaErrors,
     SchemaRunner,
 )
-from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.judges.judge_protocol import encode_request
-from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup
-from fieldmark.judges.process_pool import ProcessPool
+from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup, ProcessPool
 from fieldmark.judges.process_tree import end_with_parent
 from fieldmark.judges.program import MEGABYTE, ProcessLimits, Program
-from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import OnError
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.rates import ExactSum
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, EvaluatorSummary
 from fieldmark.metrics.tally import VerdictCounts
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
@@ -94,7 +91,7 @@ def open_schema_process(evaluator: JsonSchema) -> Iterator[SchemaRunner]:
             timeout = result.failure is ProcessFailure.TIMEOUT
             return SchemaErrors(failure=overdue if timeout else result.reason)
         errors, total, failure = json.loads(result.stdout)
-        return SchemaErrors([SchemaError(*each) for each in errors], total, failure)
+        return SchemaErrors([SchemaError(*error) for error in errors], total, failure)
 
     with ProcessGroup() as group, ProcessPool(program, 1, group) as pool:
         yield run
@@ -123,7 +120,7 @@ _NO_STATS: Final = CaseStats(
 
 
 class ComparingEvaluator(NamedTuple):
-    """An evaluator that compares fields; a judge of safety contains the one that does."""
+    """An evaluator that compares fields, or the evaluator inside a judge of safety."""
 
     name: str
     evaluator: Evaluator | Judge | Combiner
@@ -133,7 +130,7 @@ class ComparingEvaluator(NamedTuple):
 def comparing_evaluators(
     evaluators: Iterable[ConfiguredEvaluator],
 ) -> Iterator[ComparingEvaluator]:
-    """Yield the evaluators that compare fields, including those in combiners."""
+    """Yield the evaluators that compare fields, including evaluators in combiners."""
     for name, evaluator in _flattened(evaluators):
         fields = getattr(evaluator, "quality", evaluator)
         if isinstance(fields, FieldEvaluator):
@@ -143,7 +140,7 @@ def comparing_evaluators(
 class EvaluatorState(NamedTuple):
     """What evaluators collect over the cases of a part of a run.
 
-    The accumulators are those of the evaluators with metrics over all cases, in their order.
+    Evaluators with metrics over all cases have accumulators, in the same order.
     """
 
     totals: EvaluatorTotals
@@ -191,19 +188,19 @@ class EvaluatorRunner:
     def _start_over(self) -> None:
         configured = _all_evaluators(self._evaluators, self._own)
         self._accumulators: Accumulators = start_accumulators(configured)
-        self._totals = EvaluatorTotals(each.name for each in configured)
-        paths = (path for _, each in _flattened(configured) for path in _paths(each))
+        self._totals = EvaluatorTotals(evaluator.name for evaluator in configured)
+        paths = (path for _, evaluator in _flattened(configured) for path in _paths(evaluator))
         self.documents = DocumentPaths([*paths, *self._rule_paths()])
 
     def take_state(self) -> EvaluatorState:
-        """Return what was collected so far, and start over."""
+        """Return the collected results, and start over."""
         accumulators = list(self._accumulators.values())
         state = EvaluatorState(self._totals, accumulators, self.documents)
         self._start_over()
         return state
 
     def merge(self, state: EvaluatorState) -> None:
-        """Add what a runner with the same evaluators collected over the next cases."""
+        """Add the results of a runner with the same evaluators over the next cases."""
         self._totals.merge(state.totals)
         for own, other in zip(self._accumulators.values(), state.accumulators, strict=True):
             own.merge(other)
@@ -225,13 +222,13 @@ class EvaluatorRunner:
 
     def summaries(self) -> dict[str, EvaluatorSummary]:
         """Return the summary of each evaluator over all cases so far."""
-        found = self._totals.summaries(self.metrics())
-        for each in _all_evaluators(self._evaluators, self._own):
-            totals = found[each.name]
-            error = self._path_error(each) if totals.scored or totals.errors else ""
+        summaries = self._totals.summaries(self.metrics())
+        for evaluator in _all_evaluators(self._evaluators, self._own):
+            totals = summaries[evaluator.name]
+            error = self._path_error(evaluator) if totals.scored or totals.errors else ""
             if error and not totals.error:
-                found[each.name] = replace(totals, error=error)
-        return found
+                summaries[evaluator.name] = replace(totals, error=error)
+        return summaries
 
     def _path_error(self, configured: ConfiguredEvaluator) -> str:
         """Return why an evaluator, or one inside it, scored nothing; usually an empty string."""
@@ -282,7 +279,7 @@ class EvaluatorRunner:
         because its target failed is already an error.
         """
         if stored:
-            self.accumulate(each.case for each in results)
+            self.accumulate(result.case for result in results)
         else:
             pending = [
                 None if result.case.input is CaseInput.FAILED else self._start_case(result)
@@ -309,7 +306,9 @@ class EvaluatorRunner:
         evaluators = (
             _flattened(self._evaluators_of(result.case)) if result.stats.errors_count else ()
         )
-        return any(getattr(each, "on_error", "") == OnError.ZERO for _, each in evaluators)
+        return any(
+            getattr(evaluator, "on_error", "") == OnError.ZERO for _, evaluator in evaluators
+        )
 
     def _start_case(self, result: CaseResult) -> Callable[[], CaseResult]:
         """Start the judges of a case; the other evaluators run when the result is requested."""
@@ -333,19 +332,19 @@ class EvaluatorRunner:
         evaluators: Sequence[ConfiguredEvaluator],
         scores: Mapping[int, Score],
     ) -> CaseStats:
-        """Return the metrics of a case with those that come from its evaluators.
+        """Return the metrics of a case, including metrics from its evaluators.
 
-        A case without such an evaluator, or in which it failed, has none of these metrics.
+        A case without such an evaluator, or with a failure of it, has none of these metrics.
         """
         options = {} if self._settings is None else self._settings.evaluator_options
         if not options:
             return stats
         first: dict[type[FieldEvaluator], CaseStats] = {}
-        for each in comparing_evaluators(evaluators):
-            score = scores[id(each.evaluator)]
+        for comparing in comparing_evaluators(evaluators):
+            score = scores[id(comparing.evaluator)]
             own = score.stats or _NO_STATS
             # A failed safety judge is an error, although the fields were compared.
-            first.setdefault(type(each.fields), own._replace(score=score.score))
+            first.setdefault(type(comparing.fields), own._replace(score=score.score))
         if QUALITY_EVALUATOR in options:
             own = first.get(ResponseQuality, _NO_STATS)
             stats = stats._replace(quality=own.quality, safety=own.safety, rqs=own.score)
@@ -365,10 +364,12 @@ class EvaluatorRunner:
     ) -> Callable[[], tuple[EvaluatorResult, ...]]:
         """Start the judges; the other evaluators run when the results are requested.
 
-        `scores` receives the score of every evaluator, also of those in combiners, by its `id()`.
+        `scores` receives the score of every evaluator, also in combiners, by its `id()`.
         """
-        pending = [(each, self._start(each, case, scores, result)) for each in evaluators]
-        return lambda: tuple(EvaluatorResult.of(each, score()) for each, score in pending)
+        pending = [
+            (evaluator, self._start(evaluator, case, scores, result)) for evaluator in evaluators
+        ]
+        return lambda: tuple(EvaluatorResult.of(evaluator, score()) for evaluator, score in pending)
 
     def _start(
         self,
@@ -428,7 +429,7 @@ def with_evaluations(
     """
     overall = case_score(evaluations)
     stats = result.stats
-    if any(each.weight for each in evaluations):
+    if any(evaluation.weight for evaluation in evaluations):
         if errors_are_zero:
             stats = stats._replace(errors_count=0)
         if overall.status is Status.ERROR or stats.errors_count:
@@ -462,11 +463,12 @@ def open_evaluators(
     """
     own = own or {}
     configured = _all_evaluators(evaluators, own)
-
-    from fieldmark.runs.evaluator_runner import open_schema_process  # loads multiprocessing
-
     judges = {id(judge): judge for _, judge in _judges(configured)}
-    schemas = {id(each): each for _, each in _flattened(configured) if isinstance(each, JsonSchema)}
+    schemas = {
+        id(evaluator): evaluator
+        for _, evaluator in _flattened(configured)
+        if isinstance(evaluator, JsonSchema)
+    }
     with ExitStack() as stack:
         pool = ThreadPoolExecutor(max(1, concurrency), "judge")
         # Shut down after the judges: closing them ends any call that is still running.
@@ -484,18 +486,18 @@ def open_evaluators(
 def _all_evaluators(
     evaluators: Sequence[ConfiguredEvaluator], own: Mapping[str, Sequence[ConfiguredEvaluator]]
 ) -> list[ConfiguredEvaluator]:
-    return [*evaluators, *(each for single in own.values() for each in single)]
+    return [*evaluators, *(evaluator for single in own.values() for evaluator in single)]
 
 
 def _flattened(
     evaluators: Iterable[ConfiguredEvaluator], prefix: str = ""
 ) -> Iterator[tuple[str, Evaluator | Judge | Combiner]]:
-    """Yield all evaluators with their names, including those in combiners; names may repeat."""
-    for each in evaluators:
-        name = f"{prefix}{each.name}"
-        yield name, each.evaluator
-        if hasattr(each.evaluator, "combine"):
-            yield from _flattened(cast("Combiner", each.evaluator).evaluators, f"{name}.")
+    """Yield all evaluators with their names, also inside combiners; names may repeat."""
+    for configured in evaluators:
+        name = f"{prefix}{configured.name}"
+        yield name, configured.evaluator
+        if hasattr(configured.evaluator, "combine"):
+            yield from _flattened(cast("Combiner", configured.evaluator).evaluators, f"{name}.")
 
 
 def _judges(evaluators: Iterable[ConfiguredEvaluator]) -> Iterator[tuple[str, Judge]]:
@@ -550,8 +552,10 @@ class EvaluatorTotals:
 
     def add(self, results: Iterable[CaseResult]) -> None:
         """Add evaluated results."""
-        for each in (each for result in results for each in result.evaluator_results):
-            totals, score = self._by_name[each.name], each.score
+        for evaluation in (
+            evaluation for result in results for evaluation in result.evaluator_results
+        ):
+            totals, score = self._by_name[evaluation.name], evaluation.score
             if score.score is None:
                 totals.errors += 1
                 continue
@@ -562,12 +566,12 @@ class EvaluatorTotals:
 
     def merge(self, other: EvaluatorTotals) -> None:
         """Add the totals of another part of the run."""
-        for name, theirs in other._by_name.items():
+        for name, other_totals in other._by_name.items():
             totals = self._by_name[name]
-            totals.scores += theirs.scores
-            totals.errors += theirs.errors
-            totals.vacuous += theirs.vacuous
-            totals.verdicts += theirs.verdicts
+            totals.scores += other_totals.scores
+            totals.errors += other_totals.errors
+            totals.vacuous += other_totals.vacuous
+            totals.verdicts += other_totals.verdicts
 
     def summaries(
         self, metrics: Mapping[str, JsonObject] | None = None

@@ -29,7 +29,6 @@ from fieldmark.metrics.summary import (
     Summary,
     summarize,
     summary_to_json,
-    with_confidence,
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.json import JsonObject
@@ -40,6 +39,7 @@ from fieldmark.runs.run_index import COMPLETE, LATEST, ROOT, find_run
 from fieldmark.runs.run_options import RunOptions, restored_options, strings
 from fieldmark.runs.settings import Settings
 from fieldmark.runs.stored_run import open_run
+from fieldmark.runs.warnings import with_confidence
 from fieldmark.values.paths import PathError, configured_attribute, parse_path
 from fieldmark.values.records import to_json
 from fieldmark.values.text import did_you_mean
@@ -52,23 +52,19 @@ _DATA_DEPENDENT: Final = (_ATTRIBUTES, "detection.", f"{_CONFIDENCE}.{_ATTRIBUTE
 
 
 def parse_gates(
-    at_least: Mapping[str, float] | None, at_most: Mapping[str, float] | None
+    minima: Mapping[str, float] | None, maxima: Mapping[str, float] | None
 ) -> list[Gate]:
     """Return gates for limits by metric name."""
-    limits = (
-        ("at_least", GateKind.MIN, at_least or {}),
-        ("at_most", GateKind.MAX, at_most or {}),
-    )
     gates: list[Gate] = []
     problems: list[Problem] = []
-    for argument, kind, given in limits:
-        for name, limit in given.items():
+    for kind, limits in ((GateKind.MIN, minima), (GateKind.MAX, maxima)):
+        for name, limit in (limits or {}).items():
             try:
                 gates.append(Gate(name=name, limit=limit, kind=kind))
             except OptionError as error:
-                problems.append(Problem(f"{argument}: {error.message}"))
+                problems.append(Problem(f"{kind}: {error.message}"))
             except TypeError:
-                message = f"{argument}: expected a number for {name}, got {limit!r}"
+                message = f"{kind}: expected a number for {name}, got {limit!r}"
                 problems.append(Problem(message))
     if problems:
         raise ConfigError(problems)
@@ -79,8 +75,8 @@ def resolve_baseline(options: RunOptions, evaluation: str = "") -> RunOptions:
     """Return the options with the directory of the baseline.
 
     A baseline is named like any run: in the directory of `out`, or in `runs`. `latest` is the
-    latest complete run other than the one to be written. The baseline of an evaluation, given by
-    its name, is a run of the same evaluation, unless it is named by its path or full id.
+    latest complete run other than the new run. The baseline of an evaluation, given by its name, is
+    a run of the same evaluation, unless it is named by its path or full id.
     """
     name, out = options["baseline"], options["out"]
     if name is None:
@@ -142,22 +138,22 @@ class RunGates:
                 hint="set max_drop, such as 0.01, or micro.f1=0.02 for one metric",
             )
         return cls(
-            gates=(*gates, *parse_gates(options["at_least"], options["at_most"])),
+            gates=(*gates, *parse_gates(options["min"], options["max"])),
             baseline=baseline,
             max_drop=max_drop,
             by=strings(options["by"]),
         )
 
     def or_those_of(self, results: Sequence[GateResult]) -> RunGates:
-        """Return these gates with those of the run that is rescored, given by their results.
+        """Return these gates with the gates of the rescored run, which its results name.
 
-        Gates of the rules replace those on the same metric; gates that are given as options
-        replace all.
+        Gates of the rules replace gates on the same metric; gates that are given as options replace
+        all.
         """
-        kept, drops = gates_of(results)
+        checked, drops = gates_of(results)
         own = {(gate.name, gate.kind) for gate in self.gates}
-        rest = tuple(gate for gate in kept if (gate.name, gate.kind) not in own)
-        return replace(self, gates=(*self.gates, *rest), unchecked=drops)
+        others = tuple(gate for gate in checked if (gate.name, gate.kind) not in own)
+        return replace(self, gates=(*self.gates, *others), unchecked=drops)
 
     def check_names(
         self,
@@ -188,7 +184,7 @@ class RunGates:
             empty = replace(empty, usage=NO_USAGE, spent=NO_SPENT)
             if settings.confidence is not None:
                 empty = with_confidence(empty, ConfidenceTally(), settings.confidence)
-            metrics = {name: to_json(each) for name, each in empty.evaluators.items()}
+            metrics = {name: to_json(evaluator) for name, evaluator in empty.evaluators.items()}
             unsure = tuple(data_dependent_prefixes(cast("JsonObject", metrics), "evaluators."))
             sure = [gate for gate in known if not gate.name.startswith(unsure)]
             known_metrics = summary_to_json(empty)
@@ -209,8 +205,8 @@ class RunGates:
             return
 
         stored = open_run(self.baseline)
-        truths = [each.truth for each in (stored.manifest, manifest)]
-        files = [each for each in truths if each is not None and each.bytes is not None]
+        truths = [run_manifest.truth for run_manifest in (stored.manifest, manifest)]
+        files = [truth for truth in truths if truth is not None and truth.bytes is not None]
         if [*stored.manifest.evaluators] != [*manifest.evaluators]:
             raise ConfigError.of(
                 f"baseline {stored.path} has different evaluators",
@@ -221,8 +217,8 @@ class RunGates:
                 f"baseline {stored.path} has different ground truth",
                 hint="score the baseline again with the same ground truth",
             )
-        options = [each.options for each in (stored.manifest, manifest)]
-        selections = [_selection(each) for each in options if each is not None]
+        options = [run_manifest.options for run_manifest in (stored.manifest, manifest)]
+        selections = [_selection(run_options) for run_options in options if run_options is not None]
         if len(set(selections)) > 1:
             raise ConfigError.of(
                 f"baseline {stored.path} has a different selection of cases "
@@ -235,7 +231,7 @@ class RunGates:
     ) -> Summary:
         """Return the summary with all gates checked and the reasons why the run did not pass.
 
-        A gate on an unknown metric fails. `max_errors` and `unmet` are those of `run_failures`.
+        A gate on an unknown metric fails. `max_errors` and `unmet` are arguments of `run_failures`.
         Without `values`, gates may name classes, but no message suggests any.
         """
         results: tuple[GateResult, ...] = ()
@@ -245,7 +241,7 @@ class RunGates:
             if not values:
                 hidden = check_gates(self.gates, summary_to_json(summary.without_classes()))
                 pairs = zip(results, hidden, strict=True)
-                results = tuple(found if found.known else other for found, other in pairs)
+                results = tuple(result if result.known else other for result, other in pairs)
             if self.baseline is not None:
                 before = self._baseline_metrics(self.baseline, summary.convention)
                 results += check_drops(before, metrics, self.max_drop)
@@ -253,7 +249,7 @@ class RunGates:
             summary.cases,
             results,
             max_errors=max_errors,
-            failed_evaluator=any(each.error for each in summary.evaluators.values()),
+            failed_evaluator=any(evaluator.error for evaluator in summary.evaluators.values()),
             unmet=unmet,
         )
         if self.unchecked:
@@ -278,8 +274,8 @@ class RunGates:
 def _selection(options: JsonObject) -> str:
     """Return the selection of cases of an evaluation, as on the command line."""
     chosen = restored_options(options)
-    parts = [f"--only {each}" for each in sorted(chosen.get("only", ()))]
-    parts += [f"--case {each}" for each in sorted(chosen.get("cases", ()))]
+    parts = [f"--only {tag}" for tag in sorted(chosen.get("only", ()))]
+    parts += [f"--case {case_id}" for case_id in sorted(chosen.get("cases", ()))]
     return " ".join(parts) or "all"
 
 
@@ -295,9 +291,9 @@ def check_drops(
 
 def _unconfigured(gates: Sequence[Gate], rule_sets: Sequence[Rules]) -> Iterator[Problem]:
     """Yield a problem for gates on attributes without a rule, if only configured fields count."""
-    if any(each.scope is not Scope.CONFIGURED or each.depth is Depth.TOP for each in rule_sets):
+    if any(rules.scope is not Scope.CONFIGURED or rules.depth is Depth.TOP for rules in rule_sets):
         return
-    paths = [_attribute(rule.path) for each in rule_sets for rule in each.fields]
+    paths = [_attribute(rule.path) for rules in rule_sets for rule in rules.fields]
     if not paths:
         return
     for gate in gates:

@@ -59,11 +59,11 @@ _METRICS: Final = (*HEADLINE_METRICS, *QUALITY_METRICS)
 
 
 class Headline(NamedTuple):
-    """What a list of runs shows, and the files that it was computed from.
+    """The data of a run in a list, and the files that they were computed from.
 
-    `vacuous` names the metrics with nothing behind them. `verdict` is that of the gates: `pass`,
-    `fail`, or `none` without gates; earlier versions stored none. `sizes` are those of the summary
-    and the results.
+    `vacuous` names the metrics with nothing behind them. `verdict` is the result of the gates:
+    `pass`, `fail`, or `none` without gates; earlier versions stored none. `sizes` are the sizes of
+    the summary and the results.
     """
 
     cases: int
@@ -134,12 +134,12 @@ GENERATED_ID: Final = re.compile(r"\d{8}T\d{12}-[0-9a-f]{32}")
 
 
 class RunEntry(NamedTuple):
-    """What a list shows of a run; `problem` says what is wrong with a corrupt run.
+    """A run in a list; `problem` says why a run is corrupt.
 
     `comparable` is the same for runs that can be compared: same truth, same rules, same counting.
-    `eval` is the name of the evaluation, `name` the one that a person gave the run, and
-    `rescored_from` the run that a rescored run was computed from. `verdict` is that of the gates,
-    which is empty for a run that is not complete. Lists omit `archived` runs.
+    `eval` is the name of the evaluation, `name` the name that a person gave the run, and
+    `rescored_from` the run that a rescored run was computed from. `verdict` is the result of the
+    gates, which is empty for a run that is not complete. Lists omit `archived` runs.
     """
 
     id: str
@@ -164,7 +164,7 @@ class RunEntry(NamedTuple):
 
     @property
     def truth(self) -> str:
-        """The name of the ground truth: the first input, or the one after the eval file."""
+        """The name of the ground truth: the first input, or the input after the eval file."""
         inputs = self.inputs[1:] or self.inputs if self.eval else self.inputs
         return inputs[0] if inputs else ""
 
@@ -181,8 +181,8 @@ class RunEntry(NamedTuple):
 def run_title(name: str, evaluation: str, inputs: Iterable[str], run: str) -> str:
     r"""Return the name of a run for people.
 
-    It is its own, that of its evaluation, that of its directory if a person chose it, those of its
-    inputs, or its id.
+    It is its own name, the name of its evaluation, the name of its directory if a person chose it,
+    the names of its inputs, or its id.
 
     >>> inputs = ["data/truth.jsonl", "C:\\data\\first\\"]
     >>> run_title("", "", inputs, "20250131T120000000000-0123456789abcdef0123456789abcdef")
@@ -193,8 +193,8 @@ def run_title(name: str, evaluation: str, inputs: Iterable[str], run: str) -> st
     if name or evaluation or not GENERATED_ID.fullmatch(run):
         return name or evaluation or run
     # Data in memory and standard input have no name.
-    named = (each for each in inputs if not each.startswith("("))
-    names = (re.split(r"[\\/]", each.rstrip("\\/"))[-1] for each in named)
+    named = (name for name in inputs if not name.startswith("("))
+    names = (re.split(r"[\\/]", name.rstrip("\\/"))[-1] for name in named)
     return " · ".join(filter(None, names)) or run
 
 
@@ -229,12 +229,12 @@ def target_change(before: JsonObject | None, after: JsonObject | None) -> str:
     """
     if before is None or after is None or before.get("sha256") == after.get("sha256"):
         return ""
-    names = [str(each.get("name")) for each in (before, after)]
+    names = [str(target.get("name")) for target in (before, after)]
     old, new = (
-        options if isinstance(options := each.get("options"), dict) else {}
-        for each in (before, after)
+        options if isinstance(options := target.get("options"), dict) else {}
+        for target in (before, after)
     )
-    # By default, the name of a model is that of its target.
+    # By default, a model is named after its target.
     named = [old.get("model"), new.get("model")] == names and names[0] != names[1]
     shown = [key for key in {**old, **new} if not (named and key == "model")]
     details = [_option_change(key, old.get(key), new.get(key)) for key in shown]
@@ -301,7 +301,9 @@ def make_manifest(
 
 def hash_inputs(sources: Sequence[InputLike]) -> list[ManifestInput]:
     """Return the inputs with their hashes; large files are hashed concurrently."""
-    files = [Path(each) for each in sources if isinstance(each, str | Path) and not is_url(each)]
+    files = [
+        Path(source) for source in sources if isinstance(source, str | Path) and not is_url(source)
+    ]
     if not any(file.is_file() and file.stat().st_size >= _LARGE for file in files):
         return [_hash_input(source) for source in sources]
 

@@ -46,7 +46,7 @@ class Worker(Protocol):
 
 
 class Job(Protocol):
-    """What an engine sends to worker processes, which process the partitions of a run with it."""
+    """The task that an engine sends to worker processes for the partitions of a run."""
 
     @property
     def keep_rows(self) -> bool:
@@ -57,7 +57,7 @@ class Job(Protocol):
         """Whether workers wait for judges or models, so that tasks must be small."""
 
     def check_readable(self) -> None:
-        """Raise an error if this machine does not have the files that were opened elsewhere."""
+        """Raise an error if this machine does not have the files that another machine opened."""
 
     def open(self) -> AbstractContextManager[Worker]:
         """Start a worker in this process."""
@@ -68,7 +68,7 @@ class WorkerJob:
     """Everything that a worker process needs to process partitions of a run.
 
     `seeds` are the attributes with small numbers in rows. `scorers` are the judges, which are open
-    already, and of which `concurrency` calls may run at the same time.
+    already; `concurrency` of their calls may run at the same time.
     """
 
     opener: PartitionOpener
@@ -84,7 +84,7 @@ class WorkerJob:
     by: tuple[SliceKey, ...] = ()
 
     def check_readable(self) -> None:
-        """Raise an error if this machine does not have the files that were opened elsewhere."""
+        """Raise an error if this machine does not have the files that another machine opened."""
         self.opener.check_readable()
 
     def open(self) -> AbstractContextManager[PartitionWorker]:

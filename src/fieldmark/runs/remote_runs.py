@@ -160,7 +160,7 @@ def _read_manifest(remote: RemoteDirectory) -> tuple[bytes, Manifest]:
 
 
 def _check_sizes(name: str, path: Path, manifest: Manifest) -> None:
-    """Raise an error if files are not those that the manifest describes."""
+    """Raise an error if files differ from the description in the manifest."""
     sizes = _size(path / SUMMARY), _size(path / RESULTS)
     headline = manifest.headline
     if headline and sizes != headline.sizes:
@@ -197,11 +197,11 @@ def _clear(path: Path) -> None:
     try:
         path.mkdir(exist_ok=True, mode=0o700)
         with RunLock(path):
-            for each in path.iterdir():
-                if each.is_dir():
-                    shutil.rmtree(each)
-                elif each.name != LOCK:
-                    each.unlink()
+            for entry in path.iterdir():
+                if entry.is_dir():
+                    shutil.rmtree(entry)
+                elif entry.name != LOCK:
+                    entry.unlink()
     except OSError as error:
         raise StorageError(f"cannot use directory {path}: {error.strerror}") from error
 

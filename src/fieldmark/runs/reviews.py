@@ -1,4 +1,4 @@
-"""Reviews: what a person decided about one field of a run, and what the decision means."""
+"""Reviews: the decision of a person about one field of a run, and its meaning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIGITS: Final = 16
 
 
 class Decision(StrEnum):
-    """What a person decided about a field.
+    """The decision of a person about a field.
 
     `COMMENT` decides nothing, and `UNDO` withdraws another review.
     """
@@ -104,7 +104,7 @@ def review_from_json(document: JsonValue) -> Review:
 
 def values_hash(expected: JsonValue | Missing, candidate: JsonValue | Missing) -> str:
     """Return a hash of both values of a field; a missing value is not null."""
-    present: list[JsonValue] = [[each] for each in (expected, candidate) if each is not MISSING]
+    present: list[JsonValue] = [[value] for value in (expected, candidate) if value is not MISSING]
     return canonical_sha256([expected is not MISSING, *present])[:_DIGITS]
 
 
@@ -113,7 +113,7 @@ def current_reviews(reviews: list[Review]) -> dict[FieldKey, Review]:
 
     A comment after a decision is added to it. A comment alone is a review without a decision.
     """
-    withdrawn = {each.undoes for each in reviews if each.decision is Decision.UNDO}
+    withdrawn = {review.undoes for review in reviews if review.decision is Decision.UNDO}
     current: dict[FieldKey, Review] = {}
     for each in reviews:
         if each.decision is Decision.UNDO or each.id in withdrawn:
@@ -137,28 +137,28 @@ def read_reviews(run: Path) -> list[Review]:
 def append_review(
     run: Path, make: Callable[[Sequence[Review]], Review], disk: Disk = DISK
 ) -> Review:
-    """Append the review that `make` returns for those that exist, and write it to disk.
+    """Append the review that `make` returns for the existing reviews, and write it to disk.
 
-    Only one process at a time does so. What an interrupted process left of a line is removed, and
-    so is a line that cannot be written completely.
+    Only one process at a time does so. The incomplete line of an interrupted process is removed,
+    and so is a line that cannot be written completely.
     """
     if not (run / MANIFEST).is_file():
         raise ConfigError.of(f"{run} is not a run directory")
     path = run / REVIEWS
     with directory_lock(run):
         content = _read(run)
-        kept = _complete_lines(content)
-        review = make(_parse(run, kept))
+        lines = _complete_lines(content)
+        review = make(_parse(run, lines))
         line = strict_json(review.to_dict()) + b"\n"
         _check_line(line)
-        if len(kept) + len(line) > _MAX_BYTES:
+        if len(lines) + len(line) > _MAX_BYTES:
             message = f"{path} would exceed the limit of {_MAX_BYTES:,} bytes"
             raise ConfigError.of(message, hint="export the corrected truth and score it")
         try:
             file = disk.open_append(path)
             try:
-                if len(kept) < len(content):
-                    disk.truncate(file, len(kept))
+                if len(lines) < len(content):
+                    disk.truncate(file, len(lines))
                 try:
                     disk.write(file, line)
                     disk.sync(file)
@@ -166,7 +166,7 @@ def append_review(
                         disk.sync_directory(run)
                 except OSError:
                     with suppress(OSError):
-                        disk.truncate(file, len(kept))
+                        disk.truncate(file, len(lines))
                     raise
             finally:
                 with suppress(OSError):  # everything is on disk

@@ -13,7 +13,7 @@ from fieldmark import registry
 from fieldmark.compare.function import FunctionMatch
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
-from fieldmark.rules.evaluators import ENTRY_KEYS, evaluator_keys
+from fieldmark.rules.evaluator_settings import ENTRY_KEYS, evaluator_keys
 from fieldmark.rules.option_types import (
     KeyTable,
     option_schemas,
@@ -24,8 +24,13 @@ from fieldmark.rules.option_types import (
 )
 from fieldmark.rules.rules_file import FIELD_KEYS, SAFETY, SHARED_KEYS, rules_schema
 from fieldmark.rules.scoring import CONVENTION_KEYS, GATE_KEYS
-from fieldmark.rules.strategies import FUNCTION_SCHEMA, STRATEGIES, STRATEGY_KEYS, strategy_types
-from fieldmark.rules.targets import TARGET_WORDS, target_keys
+from fieldmark.rules.strategy_builder import (
+    FUNCTION_SCHEMA,
+    STRATEGIES,
+    STRATEGY_KEYS,
+    strategy_types,
+)
+from fieldmark.rules.target_settings import TARGET_WORDS, target_keys
 from fieldmark.runs.case_rows import ResultRow
 from fieldmark.runs.eval_file import CASE_KEYS, EVAL_KEYS
 from fieldmark.values.records import json_schema
@@ -198,12 +203,12 @@ def _settings_schema(keys: KeyTable) -> JsonObject:
 
 def _defaults_schema(keys: KeyTable) -> JsonObject:
     """Describe keys and the options of all strategies."""
-    found: dict[str, list[JsonObject]] = {}
+    by_option: dict[str, list[JsonObject]] = {}
     for kind in STRATEGY_KEYS.values():
         for _, strategy in strategy_types(kind):
             for option, schema in option_schemas(strategy).items():
-                found.setdefault(option, []).append(_without_default(schema))
-    options = {option: any_of(schemas) for option, schemas in found.items()}
+                by_option.setdefault(option, []).append(_without_default(schema))
+    options = {option: any_of(schemas) for option, schemas in by_option.items()}
     return {
         "type": "object",
         "minProperties": 1,
@@ -225,7 +230,7 @@ def _with_keys(keys: KeyTable, options: Mapping[str, JsonObject]) -> JsonObject:
 
 
 def _eval_definitions() -> JsonObject:
-    """Return all definitions for eval files, except those for rules."""
+    """Return all definitions for eval files, except the definitions for rules."""
     evaluators = [name for name, _ in registry.strategies(Plugin.EVALUATORS)]
     gates = _described(
         GATE_KEYS.to_schema(),

@@ -18,13 +18,13 @@ from fieldmark.compare.provider_lookup import is_repeatable
 from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.json_parser import JsonDialect, Role
-from fieldmark.data.layout import DuplicateIds
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
+from fieldmark.data.row_layout import DuplicateIds
 from fieldmark.errors import ConfigError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.identity import describe
-from fieldmark.metrics.summary import RESAMPLING, Resampling, Summary, summarize, with_confidence
+from fieldmark.metrics.summary import RESAMPLING, Resampling, Summary, summarize
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.outcomes import Attribute
@@ -57,10 +57,10 @@ from fieldmark.runs.run_options import (
     worker_count,
 )
 from fieldmark.runs.settings import Settings
-from fieldmark.runs.warnings import list_notes, structural_warnings, unused_rules
+from fieldmark.runs.warnings import list_notes, structural_warnings, unused_rules, with_confidence
 
 if TYPE_CHECKING:
-    from fieldmark.rules.targets import Target
+    from fieldmark.rules.target_settings import Target
     from fieldmark.runs.eval_setup import CaseSelection
     from fieldmark.runs.evaluator_runner import EvaluatorRunner
     from fieldmark.runs.partition_worker import PartitionResult
@@ -91,7 +91,7 @@ class PreparedRun:
     `files` are the inputs of a run that can be repeated: files, without evaluators and a target.
     `own_evaluators` contains the evaluators of single cases by id. `target` produces candidates.
     `check_end` may raise an error for the finished run. `parts` are the results of all partitions
-    if they were already computed elsewhere.
+    if other processes already computed them.
     """
 
     settings: Settings
@@ -310,7 +310,8 @@ class Session:
                     self._take_segment(result)
                 else:
                     self._take_partitions(result)
-                # What is reported is written, so that a run that is stopped here has it.
+                # Cases are written before they are reported, so that a run that is stopped here has
+                # them.
                 if self._progress is not None:
                     done = self._cases_done, self._bytes_done
                     self._progress(*done, self.stream.bytes_total)
@@ -399,7 +400,7 @@ class Session:
         return summary if self.regions is None else self.regions.added_to(summary)
 
     def _warnings(self, input_warnings: Sequence[str]) -> Iterator[str]:
-        """Yield all warnings besides the structural ones, in the order in which they are shown."""
+        """Yield all warnings besides the structural warnings, in the order of the output."""
         warnings, facts, runner = self.totals.warnings, self.totals.tally.facts(), self.runner
         documents = None if runner is None else runner.documents
         yield from self.settings.warnings
@@ -492,7 +493,7 @@ def _segment_results(session: Session) -> Generator[SegmentResult, None, None]:
 def _segments(
     session: Session, stack: ExitStack
 ) -> Iterator[tuple[list[Case], list[CaseResult] | None]]:
-    """Yield the cases in segments: stored ones with their results, then the others."""
+    """Yield the cases in segments: stored cases with their results, then all other cases."""
     prepared, stream, stored = session.prepared, session.stream, session.stored
     keeps_values = session.options["values"]
     batches: Iterable[Sequence[Case]] = stream.batches()

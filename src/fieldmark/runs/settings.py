@@ -39,7 +39,7 @@ class Settings:
     """A convention, complete rules for it, and the gates that the rules set.
 
     `own_rules` are the rules of single cases by id. `evaluator_rules` are the rules of evaluators
-    that other metrics come from, by name, and `evaluator_options` say which metrics those are.
+    that other metrics come from, by name, and `evaluator_options` name these metrics.
     `safety` judges the predictions of a run without evaluators. `confidence` says how the
     confidences of predictions are read, if they are. `source` is a rules file in JSON that gives
     the same rules and convention, without models; rules that are Python objects have none.
@@ -63,7 +63,9 @@ class Settings:
     @property
     def rule_sets(self) -> tuple[Rules, ...]:
         """The rules that documents are compared with, the shared ones first."""
-        return tuple({id(each): each for each in (self.rules, *self.own_rules.values())}.values())
+        return tuple(
+            {id(rules): rules for rules in (self.rules, *self.own_rules.values())}.values()
+        )
 
     @property
     def others(self) -> dict[str, Rules]:
@@ -88,8 +90,9 @@ def resolve_settings(
 ) -> Settings:
     """Resolve the rules and the convention; raise an error for invalid ones.
 
-    The default convention is that of the rules, otherwise the `default`. With `allow_code`, rules
-    may name Python functions. `confidence` is added to that of the rules.
+    Without `convention`, the convention of the rules applies, otherwise the `default`. With
+    `allow_code`, rules may name Python functions. `confidence` is added to the setting of the
+    rules.
     """
     allow_code = options.get("allow_code", False)
     loaded = _load(options.get("rules"), allow_code=allow_code)
@@ -124,7 +127,9 @@ def resolve_settings(
     )
 
 
-def _source(loaded: LoadedRules, convention: Convention, **given: str | None) -> JsonObject | None:
+def _source(
+    loaded: LoadedRules, convention: Convention, **defaults: str | None
+) -> JsonObject | None:
     """Return the rules as a rules file with a convention and with the other given settings."""
     if loaded.source is None:
         return None
@@ -138,33 +143,35 @@ def _source(loaded: LoadedRules, convention: Convention, **given: str | None) ->
             if value != before[name]
         }
     source = {**loaded.source, "convention": {"name": convention.name, **changed}}
-    source |= {name: given[name] for name in ("scope", "depth") if given[name] is not None}
-    if chosen := {name: given[name] for name in ("match", "align") if given[name] is not None}:
+    source |= {name: defaults[name] for name in ("scope", "depth") if defaults[name] is not None}
+    if chosen := {
+        name: defaults[name] for name in ("match", "align") if defaults[name] is not None
+    }:
         own = loaded.source.get("defaults")
-        kept = {k: v for k, v in own.items() if k == "align"} if isinstance(own, dict) else {}
-        source["defaults"] = {**kept, **chosen}
+        aligner = {k: v for k, v in own.items() if k == "align"} if isinstance(own, dict) else {}
+        source["defaults"] = {**aligner, **chosen}
     return source
 
 
 def resolve_confidence(
-    given: ConfidenceLike, own: ConfidenceOptions | None
+    value: ConfidenceLike, own: ConfidenceOptions | None
 ) -> ConfidenceOptions | None:
-    """Return how confidences are read: given options replace those of the rules."""
-    if given is None:
+    """Return how confidences are read: given options replace the options of the rules."""
+    if value is None:
         return own
     from fieldmark.values.value_confidences import ConfidenceOptions  # not needed by most runs
 
-    if isinstance(given, bool):
-        return (own or ConfidenceOptions()) if given else None
+    if isinstance(value, bool):
+        return (own or ConfidenceOptions()) if value else None
     from fieldmark.rules.config_values import Context, locate
     from fieldmark.rules.scoring import read_confidence
 
     context = Context()
-    read = read_confidence(locate(given, context.problems), context)
+    read = read_confidence(locate(value, context.problems), context)
     context.problems.raise_any()
     if own is None or read is None:
         return read
-    return replace(own, **{name: getattr(read, name) for name in given})
+    return replace(own, **{name: getattr(read, name) for name in value})
 
 
 def _with_defaults(
@@ -173,7 +180,7 @@ def _with_defaults(
     """Return the rules with another default comparator and aligner, given by name."""
     from fieldmark.registry import Plugin
     from fieldmark.rules.config_values import Code, Context, Located
-    from fieldmark.rules.strategies import build_aligner, build_comparator, choose
+    from fieldmark.rules.strategy_builder import build_aligner, build_comparator, choose
 
     rules = loaded.rules
     code = Code.ALLOW if allow_code else Code.REFUSE

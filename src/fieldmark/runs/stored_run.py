@@ -26,7 +26,7 @@ _BUFFER: Final = 1 << 18
 
 
 class ResultRows(ABC):
-    """Rows of results, and what is needed to decode them."""
+    """Rows of results, and the tables to decode them."""
 
     @property
     @abstractmethod
@@ -65,7 +65,7 @@ class ResultRows(ABC):
         """Yield all cases, each with a segment number if it is the first case of a segment.
 
         `unparsed` allows that `Case.unparsed` contains the documents. `prepare` is applied to every
-        result, but only once to those that differ only in ids and documents.
+        result, but only once to results that differ only in ids and documents.
         """
         name, convention = self.name, self.convention
         decoder = CaseDecoder(attributes, convention, unparsed=unparsed, prepare=prepare)
@@ -83,7 +83,7 @@ class ResultRows(ABC):
     def numbered(
         self, numbers: Container[int] | None = None
     ) -> Iterator[tuple[int, int, CaseResult]]:
-        """Yield all cases, or those with these numbers: the number, the bytes read, the case."""
+        """Yield the number, the bytes read and the case, of all cases or of some numbers."""
         attributes, size = StoredAttributes(self.attributes), 0
         for number, line in enumerate(self.lines(), 1):
             size += len(line)
@@ -163,8 +163,10 @@ class StoredRun(ResultRows):
     @property
     def compared_attributes(self) -> list[Attribute]:
         """The attributes sorted by path, without aligned lists."""
-        compared = [each for each in self.attributes.values() if not is_list(each)]
-        return sorted(compared, key=lambda each: (each.path, each.comparator, each.weight))
+        compared = [attribute for attribute in self.attributes.values() if not is_list(attribute)]
+        return sorted(
+            compared, key=lambda attribute: (attribute.path, attribute.comparator, attribute.weight)
+        )
 
     @cached_property
     def convention(self) -> Convention:
@@ -211,10 +213,10 @@ def is_older(run: StoredRun, other: StoredRun) -> bool:
 
     In the same directory, their sequence numbers decide, otherwise the clock.
     """
-    parents = {each.path.resolve().parent for each in (run, other)}
+    parents = {path.path.resolve().parent for path in (run, other)}
     first, second = (
-        (each.manifest.sequence if len(parents) == 1 else 0, each.manifest.started_at)
-        for each in (run, other)
+        (path.manifest.sequence if len(parents) == 1 else 0, path.manifest.started_at)
+        for path in (run, other)
     )
     return first < second
 

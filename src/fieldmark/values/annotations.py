@@ -1,11 +1,11 @@
-"""What annotations say about a value besides its type.
+"""Constraints and descriptions of a value, in the annotation of its type.
 
     threshold: Annotated[float, Range(ge=0, le=1)] = 0.85
     path: Annotated[str, Length(ge=1)]
     match: Annotated[str, Choices(names_of_comparators)]
 
 Options of strategies and of runs, and the fields of stored records, are declared in this way once.
-What reads them asks here for the type without `Annotated`, for problems and for the JSON Schema.
+Readers of annotations get the type without `Annotated`, problems and the JSON Schema from here.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Constraint(Protocol):
     """A limit on the values of a type."""
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         ...
 
     def to_schema(self) -> JsonObject:
@@ -81,7 +81,7 @@ class Range:
     noun: str = "a number"
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
             within = (
                 (isinstance(value, int) or math.isfinite(value))
@@ -137,7 +137,7 @@ class Length:
     noun: str = "item"
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         if not isinstance(value, Sized):
             return ""
         nouns = "characters" if isinstance(value, str) else f"{self.noun}s"
@@ -178,7 +178,7 @@ class Choices:
         return [str(name) for name in source]
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         known = self.names()
         if value in known or (isinstance(value, str) and self.canonical(value) is not None):
             return ""
@@ -211,7 +211,7 @@ class Pattern:
     message: str
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         matches = isinstance(value, str) and re.fullmatch(self.pattern, value)
         return "" if matches else self.message
 
@@ -231,7 +231,7 @@ class NotBlank:
     message: str = "must not be blank"
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         return self.message if isinstance(value, str) and is_blank(value) else ""
 
     def to_schema(self) -> JsonObject:
@@ -248,7 +248,7 @@ class CommandLine:
     """
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         words = value if isinstance(value, list | tuple) else []
         if not words or not words[0]:
             return "must name a program"
@@ -272,7 +272,7 @@ class Distinct:
     noun: str = "item"
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         items = value if isinstance(value, list | tuple) else ()
         return "" if len(set(items)) == len(items) else f"must not contain duplicate {self.noun}s"
 
@@ -290,7 +290,7 @@ PositiveInt: TypeAlias = Annotated[int, Range(ge=1)]
 
 def is_command_line(annotation: object) -> bool:
     """Whether values are a program and its arguments."""
-    return any(isinstance(each, CommandLine) for each in constraints_of(annotation))
+    return any(isinstance(constraint, CommandLine) for constraint in constraints_of(annotation))
 
 
 def without_metadata(annotation: object) -> object:
@@ -311,7 +311,7 @@ def metadata_of(annotation: object) -> tuple[object, ...]:
 
 def description_of(annotation: object) -> str:
     """Return the description of a type, which may be empty."""
-    texts = [each.text for each in metadata_of(annotation) if isinstance(each, Description)]
+    texts = [part.text for part in metadata_of(annotation) if isinstance(part, Description)]
     return texts[-1] if texts else ""
 
 
@@ -322,8 +322,8 @@ def constraints_of(annotation: object) -> tuple[Constraint, ...]:
     (Range(ge=0, gt=None, le=None, lt=None, noun='a number'),)
     """
     # Much faster than an instance check of the protocol.
-    found = (each for each in metadata_of(annotation) if hasattr(each, "problem"))
-    return tuple(cast("Constraint", each) for each in found)
+    constraints = (part for part in metadata_of(annotation) if hasattr(part, "problem"))
+    return tuple(cast("Constraint", part) for part in constraints)
 
 
 def is_union(annotation: object) -> bool:
@@ -350,7 +350,7 @@ def problem_of(annotation: object, value: object) -> str:
     arms = arms_of(annotation)
     if value is None and type(None) in arms:
         return ""
-    problems = (each.problem(value) for each in constraints_of(annotation))
+    problems = (constraint.problem(value) for constraint in constraints_of(annotation))
     problem = next(filter(None, problems), "")
     if problem or not is_union(without_metadata(annotation)):
         return problem

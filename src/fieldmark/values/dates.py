@@ -94,22 +94,27 @@ def date_words(locales: tuple[str, ...] = ()) -> DateWords:
     """
     if not locales:
         return ENGLISH
-    found: dict[str, list[tuple[str, int]]] = {"wide": [], "abbreviated": []}
+    names_by_width: dict[str, list[tuple[str, int]]] = {"wide": [], "abbreviated": []}
     weekdays, particles = set(ENGLISH.weekdays), set(ENGLISH.particles)
     for locale in map(_parse_locale, locales):
         for context in ("format", "stand-alone"):
-            for width, months in found.items():
+            for width, months in names_by_width.items():
                 names: _Names = locale.months[context][width]
-                months += [(_name(each), number) for number, each in names.items()]
+                months += [(_name(written), number) for number, written in names.items()]
             for width in ("wide", "abbreviated", "short"):
                 names = locale.days[context].get(width, {})
-                weekdays |= {_name(each) for _, each in names.items()}
+                weekdays |= {_name(written) for _, written in names.items()}
         for length in ("long", "full", "medium"):
             quoted = _QUOTED.findall(locale.date_formats[length].pattern)
             particles |= {_name(word or other) for word, other in quoted}
-    wide = [*found["wide"], *_WIDE.items()]
-    short = [*found["abbreviated"], *_SHORT.items()]
-    months = [*found["wide"], *found["abbreviated"], *_WIDE.items(), *_SHORT.items()]
+    wide = [*names_by_width["wide"], *_WIDE.items()]
+    short = [*names_by_width["abbreviated"], *_SHORT.items()]
+    months = [
+        *names_by_width["wide"],
+        *names_by_width["abbreviated"],
+        *_WIDE.items(),
+        *_SHORT.items(),
+    ]
     first = _first_meanings(months)
     return DateWords(
         months=first,
@@ -211,15 +216,15 @@ class DateFormat:
         self, text: str, words: DateWords = ENGLISH, first_year: int = _FIRST_YEAR
     ) -> date | None:
         """Return the day of a trimmed text in this format, or `None`."""
-        found = self.pattern.match(text)
-        if found is None:
+        match = self.pattern.match(text)
+        if match is None:
             return None
-        month = found["month"]
+        month = match["month"]
         if month.isdigit():
             number = int(month)
         else:
             number = (words.wide if self.wide else words.short).get(words.fold(month), 0)
-        return _date(_full_year(found["year"], first_year), number, int(found["day"]))
+        return _date(_full_year(match["year"], first_year), number, int(match["day"]))
 
     @property
     def has_short_year(self) -> bool:
@@ -263,8 +268,8 @@ def _parse_format(written: object) -> DateFormat:
 
 def _pattern(parts: Sequence[tuple[str, str, str]]) -> str:
     pattern = ""
-    for place, (token, separator, _) in enumerate(parts):
-        neighbours = [*parts[max(place - 1, 0) : place], *parts[place + 1 : place + 2]]
+    for index, (token, separator, _) in enumerate(parts):
+        neighbours = [*parts[max(index - 1, 0) : index], *parts[index + 1 : index + 2]]
         alone = not any(neighbour[0] for neighbour in neighbours)
         pattern += re.escape(separator) or (_LOOSE.get(token) if alone else None) or _TOKENS[token]
     return pattern + r"\Z"
@@ -334,7 +339,7 @@ def _printed_patterns(words: DateWords) -> tuple[re.Pattern[str], ...]:
         rf"(?:[,\s]*\(?{weekday}\.?\)?)?(?:(?:\s*,\s*|\s+(?:[-@]\s*|at\s+)?|t){_TIME})?"
         rf"(?:[,\s]*\(?{weekday}\.?\)?)?\Z"
     )
-    dates = (
+    patterns = (
         rf"{_NUMBERS}(?:\s*(?:{_any_of(trailing)})\.?)?" if trailing else _NUMBERS,
         rf"{_DAY}{gap}{month}{gap}{_YEAR}{gap}",
         rf"{month}{gap}{_DAY}{gap}{_YEAR}",
@@ -342,7 +347,7 @@ def _printed_patterns(words: DateWords) -> tuple[re.Pattern[str], ...]:
         rf"{_LONG}{gap}{_DAY}{gap}{month}{gap}",
         _COMPACT,
     )
-    return tuple(re.compile(f"{before}{each}{after}") for each in dates)
+    return tuple(re.compile(f"{before}{pattern}{after}") for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -372,9 +377,9 @@ class DateReader:
                     return DateReading(date.fromisoformat(text))
                 except ValueError:
                     pass  # perhaps in another form
-            found = _ISO.match(text)
-            if found is not None:
-                day = _date(int(found[1]), int(found[2]), int(found[3]))
+            iso = _ISO.match(text)
+            if iso is not None:
+                day = _date(int(iso[1]), int(iso[2]), int(iso[3]))
                 return None if day is None else DateReading(day)
         if len(text) > _MAX_LENGTH:
             return None
@@ -402,22 +407,22 @@ class DateReader:
         return None if reading is None else DateReading(reading, ambiguous, coerced)
 
     def _reading(self, match: re.Match[str]) -> DateReading | None:
-        found = match.groupdict()
-        if found.get("compact"):
-            days = list(self._compact_days(found["compact"]))[:1]
+        parts = match.groupdict()
+        if parts.get("compact"):
+            days = list(self._compact_days(parts["compact"]))[:1]
             guessed = False
-        elif found.get("mark"):
-            parts = (found["one"], found["two"], found["three"])
-            days = list(self._number_days(parts, found["mark"]))
-            guessed = _LONG_YEAR not in map(len, parts)
+        elif parts.get("mark"):
+            numbers = (parts["one"], parts["two"], parts["three"])
+            days = list(self._number_days(numbers, parts["mark"]))
+            guessed = _LONG_YEAR not in map(len, numbers)
         else:
-            month = self.words.months[found["month"]]
-            day = _date(self._year(found["year"]), month, int(found["day"]))
+            month = self.words.months[parts["month"]]
+            day = _date(self._year(parts["year"]), month, int(parts["day"]))
             days = [] if day is None else [day]
-            guessed = len(found["year"]) == _SHORT_YEAR
+            guessed = len(parts["year"]) == _SHORT_YEAR
         if not days:
             return None
-        unclear = found.get("month") in self.words.unclear
+        unclear = parts.get("month") in self.words.unclear
         ambiguous = unclear or any(day != days[0] for day in days)
         return DateReading(days[0], ambiguous, guessed and self.first_year is None)
 
@@ -428,20 +433,20 @@ class DateReader:
         else:
             orders = _TRIED[mark] if self.order is None else (self.order,)
         for order in orders:
-            year, month, day = (parts[place] for place in _PLACES[order])
+            year, month, day = (parts[index] for index in _PLACES[order])
             if len(year) in {_SHORT_YEAR, _LONG_YEAR} and len(month) + len(day) <= _LONG_YEAR:
-                found = _date(self._year(year), int(month), int(day))
-                if found is not None:
-                    yield found
+                written_day = _date(self._year(year), int(month), int(day))
+                if written_day is not None:
+                    yield written_day
 
     def _compact_days(self, digits: str) -> Iterator[date]:
         """Yield the days of eight digits: year first, or else in the configured order."""
         for order in (DateOrder.YMD, self.order):
             if order is not None:
                 parts = [digits[part] for part in _COMPACT_PARTS[order]]
-                found = _date(*(int(parts[place]) for place in _PLACES[order]))
-                if found is not None:
-                    yield found
+                written_day = _date(*(int(parts[index]) for index in _PLACES[order]))
+                if written_day is not None:
+                    yield written_day
 
     def _year(self, digits: str) -> int:
         return _full_year(digits, _FIRST_YEAR if self.first_year is None else self.first_year)

@@ -37,6 +37,7 @@ class OptionGroup(StrEnum):
     GATES = "Gates"
     RUN = "Run"
     OUTPUT = "Output"
+    RARE = "Rare options"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,9 @@ class DeclaredOption:
     @property
     def choices(self) -> Choices | None:
         """The names that the option may have, if they are limited."""
-        return next((each for each in self.constraints if isinstance(each, Choices)), None)
+        return next(
+            (constraint for constraint in self.constraints if isinstance(constraint, Choices)), None
+        )
 
     @property
     def help(self) -> str:
@@ -163,7 +166,7 @@ def declared_options(kind: type) -> Mapping[str, DeclaredOption]:
         defaults = {field.name: field.default for field in dataclasses.fields(kind)}
     options: dict[str, DeclaredOption] = {}
     for name, annotation in get_type_hints(kind, include_extras=True).items():
-        opt = next((each for each in get_args(annotation)[1:] if isinstance(each, Opt)), None)
+        opt = next((part for part in get_args(annotation)[1:] if isinstance(part, Opt)), None)
         if opt is not None:
             options[name] = DeclaredOption(
                 name=name,

@@ -58,10 +58,10 @@ def _equal_throughout(expected: JsonValue, candidate: JsonValue) -> bool:
             pairs = [(value, right[key]) for key, value in left.items()]
         else:
             return False
-        for one, other in pairs:
-            if isinstance(one, (list, dict)):
-                pending.append((one, other))
-            elif not _equal_scalars(one, other):
+        for value, other in pairs:
+            if isinstance(value, (list, dict)):
+                pending.append((value, other))
+            elif not _equal_scalars(value, other):
                 return False
     return True
 
@@ -168,17 +168,17 @@ def _serialize(value: JsonValue, scalar_text: Callable[[JsonValue], bytes]) -> b
         elif isinstance(item, list):
             parts.append(b"[")
             pending.append(b"]")
-            for place in range(len(item) - 1, -1, -1):
-                pending.append(item[place])
-                if place:
+            for index in range(len(item) - 1, -1, -1):
+                pending.append(item[index])
+                if index:
                     pending.append(b",")
         elif isinstance(item, dict):
             parts.append(b"{")
             pending.append(b"}")
             keys = sorted(item)
-            for place in range(len(keys) - 1, -1, -1):
-                pending.append(item[keys[place]])
-                pending.append((b"," if place else b"") + _scalar_text(keys[place]) + b":")
+            for index in range(len(keys) - 1, -1, -1):
+                pending.append(item[keys[index]])
+                pending.append((b"," if index else b"") + _scalar_text(keys[index]) + b":")
         else:
             parts.append(scalar_text(item))
     return b"".join(parts)

@@ -84,10 +84,10 @@ def read_shape(
     if not isinstance(value, list):
         return f"{NOT_A_BOX}: expected a list of numbers"
     if form is BoxFormat.POLYGON:
-        found = _from_points(value, scale)
+        shape = _from_points(value, scale)
     else:
-        found = _from_numbers(value, form, scale)
-    return f"{NOT_A_BOX}: {found}" if isinstance(found, str) else found
+        shape = _from_numbers(value, form, scale)
+    return f"{NOT_A_BOX}: {shape}" if isinstance(shape, str) else shape
 
 
 def coordinates_of(value: JsonValue) -> JsonValue:
@@ -116,7 +116,7 @@ def _from_numbers(values: list[JsonValue], form: BoxFormat, scale: Scale | None)
     if isinstance(numbers, str):
         return numbers
     if scale is not None:
-        numbers = [number * scale[place % 2] for place, number in enumerate(numbers)]
+        numbers = [number * scale[index % 2] for index, number in enumerate(numbers)]
     left, top, right, bottom = numbers
     if form is BoxFormat.XYWH:
         if right < 0 or bottom < 0:
@@ -239,17 +239,19 @@ def distances(
     from scipy.spatial.distance import cdist
 
     apart = np.full((len(expected), len(candidate)), np.inf)
-    ours, theirs = _by_dimension(expected), _by_dimension(candidate)
-    for dimension in ours.keys() & theirs.keys():
-        places, others = ours[dimension], theirs[dimension]
-        left = np.array([expected[place] for place in places], dtype=np.float64)
-        right = np.array([candidate[place] for place in others], dtype=np.float64)
+    expected_places, candidate_places = _by_dimension(expected), _by_dimension(candidate)
+    for dimension in expected_places.keys() & candidate_places.keys():
+        places, others = expected_places[dimension], candidate_places[dimension]
+        left = np.array([expected[index] for index in places], dtype=np.float64)
+        right = np.array([candidate[index] for index in others], dtype=np.float64)
         if metric is Metric.COSINE:
             # A zero vector has no direction; its row of zeros gives the distance 1.
-            found = np.clip(1.0 - _unit_rows(left) @ _unit_rows(right).T, 0.0, 2.0)
+            dimension_distances = np.clip(1.0 - _unit_rows(left) @ _unit_rows(right).T, 0.0, 2.0)
         else:
-            found = cdist(left, right, "euclidean" if metric is Metric.EUCLIDEAN else "cityblock")
-        apart[np.ix_(places, others)] = found
+            dimension_distances = cdist(
+                left, right, "euclidean" if metric is Metric.EUCLIDEAN else "cityblock"
+            )
+        apart[np.ix_(places, others)] = dimension_distances
     return apart
 
 
@@ -264,9 +266,9 @@ def _unit_rows(rows: Floats) -> Floats:
 
 def _by_dimension(points: Sequence[Point | str]) -> dict[int, list[int]]:
     places: dict[int, list[int]] = {}
-    for place, point in enumerate(points):
+    for index, point in enumerate(points):
         if not isinstance(point, str):
-            places.setdefault(len(point), []).append(place)
+            places.setdefault(len(point), []).append(index)
     return places
 
 
@@ -274,9 +276,16 @@ def _cosine(expected: Point, candidate: Point) -> float:
     """Return one minus the cosine of the angle, or 1 for a zero vector, which has no direction."""
     lengths = math.hypot(*expected) * math.hypot(*candidate)
     if not lengths:
-        ours, theirs = _unit(expected), _unit(candidate)
-        return 1.0 if ours is None or theirs is None else _cosine(ours, theirs)
-    dot = math.fsum(one * other for one, other in zip(expected, candidate, strict=True))
+        expected_unit, candidate_unit = _unit(expected), _unit(candidate)
+        return (
+            1.0
+            if expected_unit is None or candidate_unit is None
+            else _cosine(expected_unit, candidate_unit)
+        )
+    dot = math.fsum(
+        coordinate * other_coordinate
+        for coordinate, other_coordinate in zip(expected, candidate, strict=True)
+    )
     return min(max(1.0 - dot / lengths, 0.0), 2.0)
 
 
@@ -402,8 +411,8 @@ def overlaps(
     expected: Sequence[Shape | str], candidate: Sequence[Shape | str], polygon: PolygonMethod
 ) -> Floats:
     """Return the intersection over union of all pairs of shapes; 0 for invalid shapes."""
-    ours, theirs = _table_of(expected), _table_of(candidate)
-    ious = box_ious(ours, theirs)
+    expected_table, candidate_table = _table_of(expected), _table_of(candidate)
+    ious = box_ious(expected_table, candidate_table)
     if polygon is PolygonMethod.BOUNDS:
         return ious
     curved = _outlined(expected)[:, None] | _outlined(candidate)
@@ -439,7 +448,7 @@ def _drawn(shapes: Sequence[Shape | str]) -> Objects:
         p for p, shape in enumerate(shapes) if not isinstance(shape, str) and _has_area(shape)
     ]
     if places:
-        outlines = [_outline_of(shapes[place]) for place in places]  # type: ignore[arg-type]
+        outlines = [_outline_of(shapes[index]) for index in places]  # type: ignore[arg-type]
         sizes = [len(outline) + 1 for outline in outlines]
         closed = np.array([point for outline in outlines for point in (*outline, outline[0])])
         rings = shapely.linearrings(closed, indices=np.repeat(np.arange(len(sizes)), sizes))

@@ -229,8 +229,10 @@ def read_document(content: bytes) -> JsonObject:
         raise ValueError("expected a JSON object")  # noqa: TRY004 - data
     level: list[JsonValue] = [document]
     for _ in range(_MAX_DEPTH):
-        items = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [item for each in items for item in each if isinstance(item, dict | list)]  # type: ignore[union-attr]
+        items = (
+            container.values() if isinstance(container, dict) else container for container in level
+        )
+        level = [item for container in items for item in container if isinstance(item, dict | list)]  # type: ignore[union-attr]
         if not level:
             return document
     raise ValueError(f"nested more than {_MAX_DEPTH} levels deep")
@@ -343,8 +345,8 @@ def check_paths(value: JsonValue, limits: Limits) -> None:
                 text += len(key)
                 pending.append((inner, length + len(key) + 1))
         elif isinstance(item, list):
-            for place, inner in enumerate(item):
-                pending.append((inner, length + len(str(place)) + 2))
+            for index, inner in enumerate(item):
+                pending.append((inner, length + len(str(index)) + 2))
         elif isinstance(item, str):
             text += len(item)
     limit = limits.path_characters + _PER_CHARACTER * text + _PER_VALUE * values

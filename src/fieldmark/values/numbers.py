@@ -129,8 +129,8 @@ def read_amount(text: str, number_format: NumberFormat = NumberFormat.AUTO) -> A
     if len(text) > MAX_LENGTH:
         return None
     text = text.strip()
-    found = _AROUND.match(text if text.isascii() else text.translate(_UNIFIED))
-    amount = None if found is None else _printed_amount(found[1], found[2], found[3], number_format)
+    match = _AROUND.match(text if text.isascii() else text.translate(_UNIFIED))
+    amount = None if match is None else _printed_amount(match[1], match[2], match[3], number_format)
     if amount is not None:
         return amount
     plain = _plain_number(text)
@@ -156,11 +156,11 @@ def _printed_amount(
     if currencies is None:
         return None
     formats = _AUTO if number_format is NumberFormat.AUTO else (number_format,)
-    readings = (_DIGITS[each].match(digits) for each in formats)
+    readings = (_DIGITS[name].match(digits) for name in formats)
     numbers = [
-        _decimal(found)
-        for found in readings
-        if found is not None and (whole is None or not found["part"])
+        _decimal(match)
+        for match in readings
+        if match is not None and (whole is None or not match["part"])
     ]
     if not numbers:
         return None
@@ -196,7 +196,7 @@ def numbers_in(text: str) -> list[str]:
     >>> numbers_in("Unit 05, 12 Main Street, 1,240 units")
     ['5', '12', '1240']
     """
-    joined = _GROUPED.sub(lambda found: re.sub("[^0-9]", "", found[0]), text)
+    joined = _GROUPED.sub(lambda match: re.sub("[^0-9]", "", match[0]), text)
     return [digits.lstrip("0") or "0" for digits in _RUN.findall(joined)]
 
 
@@ -250,13 +250,13 @@ class Tolerance:
         if self.period is not None:
             return self._admits_exactly(expected, candidate)
         try:
-            want, got = float(expected), float(candidate)
+            expected_float, candidate_float = float(expected), float(candidate)
         except OverflowError:
             return self._admits_exactly(expected, candidate)
-        size = abs(want)
-        gap = abs(want - got)
+        size = abs(expected_float)
+        gap = abs(expected_float - candidate_float)
         limit = max(self._absolute, self._relative * size) if size else self._at_zero
-        slack = (size + abs(got) + limit) * _SLACK + _TINY
+        slack = (size + abs(candidate_float) + limit) * _SLACK + _TINY
         # Written so that infinity and NaN are left to exact arithmetic.
         if gap + slack < limit:
             return True
@@ -291,8 +291,8 @@ class Tolerance:
         groups: dict[float, float] = {}
         group: list[float] = []
         for number in dict.fromkeys(ordered):
-            near = [self.admits(one, number) or self.admits(number, one) for one in group]
-            both = [self.admits(one, number) and self.admits(number, one) for one in group]
+            near = [self.admits(member, number) or self.admits(number, member) for member in group]
+            both = [self.admits(member, number) and self.admits(number, member) for member in group]
             if any(near) and not all(both):
                 return None
             group = [*group, number] if group and all(both) else [number]
@@ -301,16 +301,16 @@ class Tolerance:
         return groups
 
     def _admits_exactly(self, expected: Number, candidate: Number) -> bool:
-        want = exact_fraction(expected)
-        gap = abs(want - exact_fraction(candidate))
+        expected_fraction = exact_fraction(expected)
+        gap = abs(expected_fraction - exact_fraction(candidate))
         if self.period is not None:
             gap %= self.period
             gap = min(gap, self.period - gap)
         if self.absolute is not None and gap <= self.absolute:
             return True
-        if self.relative is None or (not want and self.absolute is not None):
+        if self.relative is None or (not expected_fraction and self.absolute is not None):
             return False
-        return gap <= self.relative * (abs(want) or 1)
+        return gap <= self.relative * (abs(expected_fraction) or 1)
 
 
 def exact_fraction(number: Number) -> Fraction:

@@ -57,13 +57,13 @@ class Path(NamedTuple):
     segments: tuple[Segment, ...]
     starts: tuple[int, ...]
 
-    def tail(self, place: int) -> str:
+    def tail(self, position: int) -> str:
         """Return the text from a step on; it may be a key with dots.
 
         >>> parse_path("vendor.a.b").tail(1)
         'a.b'
         """
-        return self.text[self.starts[place] :]
+        return self.text[self.starts[position] :]
 
     @property
     def is_pattern(self) -> bool:
@@ -108,23 +108,23 @@ def parse_path(text: str) -> Path:
 def _parse(text: str) -> Path:
     segments: list[Segment] = []
     starts: list[int] = []
-    place = 0
-    while place < len(text) or not segments:
-        if segments and text[place] == ".":
-            place += 1
-            if text[place : place + 1] == "[":
+    position = 0
+    while position < len(text) or not segments:
+        if segments and text[position] == ".":
+            position += 1
+            if text[position : position + 1] == "[":
                 raise PathError(text, "dot before a bracket")
-        elif segments and text[place] != "[":
-            rest = shorten(text[place:], _SHOWN)
-            raise PathError(text, f"missing dot or bracket before {rest!r}")
-        step = _STEP.match(text, place)
+        elif segments and text[position] != "[":
+            remaining = shorten(text[position:], _SHOWN)
+            raise PathError(text, f"missing dot or bracket before {remaining!r}")
+        step = _STEP.match(text, position)
         if step is None:
-            raise PathError(text, _syntax_problem(text, place))
+            raise PathError(text, _syntax_problem(text, position))
         if len(segments) == MAX_STEPS:
             raise PathLimitError(text, f"more than {MAX_STEPS} steps")
         segments.append(_segment(text, step))
-        starts.append(place)
-        place = step.end()
+        starts.append(position)
+        position = step.end()
     return Path(text, tuple(segments), tuple(starts))
 
 
@@ -179,9 +179,9 @@ def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
         return document
     value = document
     text, starts = path.text, path.starts
-    for place, segment in enumerate(path.segments):
+    for position, segment in enumerate(path.segments):
         if isinstance(value, dict):
-            if (tail := text[starts[place] :]) in value:
+            if (tail := text[starts[position] :]) in value:
                 return value[tail]
             key = str(segment) if isinstance(segment, int) else segment
             if isinstance(key, Wildcard) or key not in value:
@@ -198,9 +198,9 @@ def resolve_unparsed(document: Document, path: str) -> JsonValue | Missing:
     """Return the same as `resolve` for an unparsed document, which stays unparsed if possible."""
     parsed = _parsed(path)
     if parsed is not None:
-        found = document.resolve(parsed.text, parsed.segments, parsed.starts, MISSING)
-        if found is not NotImplemented:
-            return found
+        value = document.resolve(parsed.text, parsed.segments, parsed.starts, MISSING)
+        if value is not NotImplemented:
+            return value
     return resolve(document.value(), path)
 
 
@@ -215,27 +215,27 @@ def has_path(document: JsonValue, path: Path) -> bool:
     return _has_steps(document, path, 0)
 
 
-def _has_steps(value: JsonValue, path: Path, place: int) -> bool:
-    """Return whether a value has the steps of a path from a place on."""
-    if place == len(path.segments):
+def _has_steps(value: JsonValue, path: Path, position: int) -> bool:
+    """Return whether a value has the steps of a path from a position on."""
+    if position == len(path.segments):
         return True
-    segment = path.segments[place]
+    segment = path.segments[position]
     if isinstance(value, dict):
-        if path.tail(place) in value:
+        if path.tail(position) in value:
             return True
         inner: Iterable[JsonValue] = value.values()
     else:
         inner = value if isinstance(value, list) else ()
     if segment is ANY_DEPTH:
-        return _has_steps(value, path, place + 1) or any(
-            _has_steps(each, path, place) for each in inner
+        return _has_steps(value, path, position + 1) or any(
+            _has_steps(item, path, position) for item in inner
         )
     if isinstance(value, list):
         if isinstance(segment, int):
-            return segment < len(value) and _has_steps(value[segment], path, place + 1)
-        return segment is ANY_ITEM and any(_has_steps(each, path, place + 1) for each in value)
+            return segment < len(value) and _has_steps(value[segment], path, position + 1)
+        return segment is ANY_ITEM and any(_has_steps(item, path, position + 1) for item in value)
     key = _key_of(segment)
-    return isinstance(value, dict) and key in value and _has_steps(value[key], path, place + 1)
+    return isinstance(value, dict) and key in value and _has_steps(value[key], path, position + 1)
 
 
 def first_keys(paths: Iterable[Path]) -> frozenset[str] | None:
@@ -263,47 +263,49 @@ def without(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:
     return MISSING if document is MISSING else _without(document, path, 0)
 
 
-def _without(value: JsonValue, path: Path, place: int) -> JsonValue | Missing:
-    if place == len(path.segments):
+def _without(value: JsonValue, path: Path, position: int) -> JsonValue | Missing:
+    if position == len(path.segments):
         return MISSING
-    segment = path.segments[place]
+    segment = path.segments[position]
     if isinstance(value, dict):
-        tail = path.tail(place)
+        tail = path.tail(position)
         key = tail if tail in value else str(segment)
         if key not in value:
             return value
-        inner = _without(value[key], path, len(path.segments) if key == tail else place + 1)
-        kept = {own: each for own, each in value.items() if own != key}
+        inner = _without(value[key], path, len(path.segments) if key == tail else position + 1)
+        remaining = {name: item for name, item in value.items() if name != key}
         if inner is not MISSING:
-            kept = {own: inner if own == key else each for own, each in value.items()}
-        return kept or MISSING
+            remaining = {name: inner if name == key else item for name, item in value.items()}
+        return remaining or MISSING
     if isinstance(value, list) and isinstance(segment, int) and segment < len(value):
         items: list[JsonValue | Missing] = [*value]
         if items[segment] is not MISSING:
-            items[segment] = _without(value[segment], path, place + 1)
-        return MISSING if all(each is MISSING for each in items) else cast("JsonValue", items)
+            items[segment] = _without(value[segment], path, position + 1)
+        return MISSING if all(item is MISSING for item in items) else cast("JsonValue", items)
     return value
 
 
 def changed_at(
-    value: JsonValue, path: Path, change: Callable[[JsonValue], JsonValue], place: int = 0
+    value: JsonValue, path: Path, change: Callable[[JsonValue], JsonValue], position: int = 0
 ) -> JsonValue:
     """Return a document with the value at a path changed, if it has one there.
 
     >>> changed_at({"items": [{"x": 7}]}, parse_path("items[0].x"), lambda value: -value)
     {'items': [{'x': -7}]}
     """
-    if place == len(path.segments) or (path.text == ROOT and not isinstance(value, dict)):
+    if position == len(path.segments) or (path.text == ROOT and not isinstance(value, dict)):
         return change(value)
-    segment = path.segments[place]
+    segment = path.segments[position]
     if isinstance(value, dict):
-        tail = path.tail(place)
-        key, after = (tail, len(path.segments)) if tail in value else (_key_of(segment), place + 1)
+        tail = path.tail(position)
+        key, after = (
+            (tail, len(path.segments)) if tail in value else (_key_of(segment), position + 1)
+        )
         if key not in value:
             return value
         return {**value, key: changed_at(value[key], path, change, after)}
     if isinstance(value, list) and isinstance(segment, int) and segment < len(value):
-        changed = changed_at(value[segment], path, change, place + 1)
+        changed = changed_at(value[segment], path, change, position + 1)
         return [*value[:segment], changed, *value[segment + 1 :]]
     return value
 
@@ -387,9 +389,9 @@ def covers(pattern: Path, path: Path) -> bool:
         reached = _past_depths(
             steps,
             {
-                place if steps[place] is ANY_DEPTH else place + 1
-                for place in reached
-                if place < len(steps) and _stands_for(steps[place], segment)
+                position if steps[position] is ANY_DEPTH else position + 1
+                for position in reached
+                if position < len(steps) and _stands_for(steps[position], segment)
             },
         )
     return len(steps) in reached
@@ -397,8 +399,8 @@ def covers(pattern: Path, path: Path) -> bool:
 
 def _past_depths(steps: tuple[Segment, ...], places: Iterable[int]) -> set[int]:
     reached: set[int] = set()
-    for place in places:
-        end = place
+    for position in places:
+        end = position
         while end < len(steps) and steps[end] is ANY_DEPTH:
             reached.add(end)
             end += 1
@@ -420,38 +422,38 @@ def _key_of(segment: Segment) -> str:
 
 def _segment(text: str, step: re.Match[str]) -> Segment:
     kind = step.lastgroup
-    found = step[kind] if kind else ""
+    written = step[kind] if kind else ""
     if kind == "any":
         return ANY_ITEM
     if kind == "depth":
         return ANY_DEPTH
     if kind == "quoted":
         try:
-            return str(json.loads(_double_quoted(found), strict=False))
+            return str(json.loads(_double_quoted(written), strict=False))
         except ValueError as error:
-            raise PathError(text, f"{shorten(found, _SHOWN)} is not a JSON string") from error
-    return int(found) if _INDEX.match(found) else found
+            raise PathError(text, f"{shorten(written, _SHOWN)} is not a JSON string") from error
+    return int(written) if _INDEX.match(written) else written
 
 
 def _double_quoted(text: str) -> str:
     """Return a quoted key in double quotes, with the other quotes escaped as necessary."""
     if text.startswith('"'):
         return text
-    inner = _QUOTE.sub(lambda found: {'"': '\\"', "\\'": "'"}.get(found[0], found[0]), text[1:-1])
+    inner = _QUOTE.sub(lambda quote: {'"': '\\"', "\\'": "'"}.get(quote[0], quote[0]), text[1:-1])
     return f'"{inner}"'
 
 
-def _syntax_problem(text: str, place: int) -> str:
-    rest = shorten(text[place:], _SHOWN)
+def _syntax_problem(text: str, position: int) -> str:
+    remaining = shorten(text[position:], _SHOWN)
     if not text:
         return "must not be empty"
-    if not rest:
+    if not remaining:
         return "ends with a dot"
-    if rest.startswith("."):
-        return "two dots in a row" if place else "starts with a dot"
-    if rest.startswith("["):
-        return f"{rest!r} is not an index, a quoted key or [*]"
-    return f'unexpected {rest!r}; put keys with these characters in ["quotes"]'
+    if remaining.startswith("."):
+        return "two dots in a row" if position else "starts with a dot"
+    if remaining.startswith("["):
+        return f"{remaining!r} is not an index, a quoted key or [*]"
+    return f'unexpected {remaining!r}; put keys with these characters in ["quotes"]'
 
 
 def _parsed(text: str) -> Path | None:
@@ -481,7 +483,7 @@ def leaves(value: JsonValue, prefix: str = "") -> Iterator[tuple[str, JsonValue]
             pending.extend((join(path, key), item[key]) for key in reversed(item))
         elif item and isinstance(item, list):
             pending.extend(
-                (f"{path}[{place}]", item[place]) for place in reversed(range(len(item)))
+                (f"{path}[{index}]", item[index]) for index in reversed(range(len(item)))
             )
         else:
             yield path or ROOT, item
@@ -500,11 +502,11 @@ def nested_document(values: Iterable[tuple[str, JsonValue]]) -> JsonValue:
         if text == ROOT:
             return value
         *steps, last = parse_path(text).segments
-        place = root
+        parts = root
         for step in steps:
-            inner = place.setdefault(step, _Parts())
-            place = inner if isinstance(inner, _Parts) else {}
-        place.setdefault(last, value)
+            inner = parts.setdefault(step, _Parts())
+            parts = inner if isinstance(inner, _Parts) else {}
+        parts.setdefault(last, value)
     return _joined(root)
 
 
@@ -518,5 +520,7 @@ def _joined(parts: Mapping[Segment, object]) -> JsonValue:
         for step, part in parts.items()
     }
     if values and all(isinstance(step, int) for step in values):
-        return [value for _, value in sorted(values.items(), key=lambda each: cast("int", each[0]))]
+        return [
+            value for _, value in sorted(values.items(), key=lambda entry: cast("int", entry[0]))
+        ]
     return {str(step): value for step, value in values.items()}

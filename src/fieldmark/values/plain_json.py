@@ -195,32 +195,32 @@ class _Copier:
     def _object(self, items: _Fields) -> JsonObject:
         self._check_depth()
         made: JsonObject = {}
-        for given, inner in items:
-            key = self._string(given) if type(given) is str else self._key(given)
-            if key in made:
-                raise DataError(f"{self.place()}duplicate key {shorten(key, _SHOWN)!r}")
-            self._path.append(key)
-            made[key] = self.copy(inner)
+        for key, inner in items:
+            text = self._string(key) if type(key) is str else self._key(key)
+            if text in made:
+                raise DataError(f"{self.place()}duplicate key {shorten(text, _SHOWN)!r}")
+            self._path.append(text)
+            made[text] = self.copy(inner)
             self._path.pop()
         return made
 
-    def _key(self, given: object) -> str:
-        kind = type(given)
+    def _key(self, key: object) -> str:
+        kind = type(key)
         if issubclass(kind, str):
-            return self._string(cast("str", given))
+            return self._string(cast("str", key))
         text: JsonValue = None
         if issubclass(kind, Enum | date | time) or ("uuid", "UUID") in class_names(kind):
-            text = self.copy(given)
+            text = self.copy(key)
         if not isinstance(text, str):
-            shown = shorten(repr(given), _SHOWN)
+            shown = shorten(repr(key), _SHOWN)
             raise InputTypeError(f"{self.place()}key {shown} is not a string")
         return text
 
     def _list(self, items: Iterable[object]) -> list[JsonValue]:
         self._check_depth()
         made: list[JsonValue] = []
-        for place, inner in enumerate(items):
-            self._path.append(place)
+        for index, inner in enumerate(items):
+            self._path.append(index)
             made.append(self.copy(inner))
             self._path.pop()
         return made
@@ -314,7 +314,7 @@ class _Copier:
                 inner = (member for _, member in reader(item))
             elif isinstance(item, list | tuple | set | frozenset | deque):
                 inner = item
-            pending.extend((each, depth + 1) for each in islice(inner, self._limits.nodes))
+            pending.extend((item, depth + 1) for item in islice(inner, self._limits.nodes))
         return model.model_dump()
 
     def _check_depth(self) -> None:

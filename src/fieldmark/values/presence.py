@@ -61,7 +61,7 @@ def presence_of(tokens: frozenset[str], *, containers: bool, blanks: bool = True
             return _BLANK
         if containers and not value and isinstance(value, (list, dict)):
             return _BLANK
-        found = presence(value)
-        return _VALUE if found is _BLANK and not blanks else found
+        kind = presence(value)
+        return _VALUE if kind is _BLANK and not blanks else kind
 
     return rule

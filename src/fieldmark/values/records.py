@@ -98,7 +98,7 @@ EXCLUDED: Final = _Marker.EXCLUDED
 ARRAY: Final = _Marker.ARRAY
 """The record is the array of its values, and so are the records in it."""
 EXACT_ARRAY: Final = _Marker.EXACT_ARRAY
-"""The same, for integers of any size: those that parsers may round are hexadecimal strings."""
+"""Marks an array of integers of any size; large integers are written as hexadecimal strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,8 @@ class InvalidRecord(ValueError):
     """A JSON value that is not the form of a record, and the path of the part that is wrong."""
 
     def __init__(self, problem: str, *path: str) -> None:
-        place = ".".join(path).replace(".[", "[")
-        super().__init__(f"{place or 'the document'} {problem}")
+        location = ".".join(path).replace(".[", "[")
+        super().__init__(f"{location or 'the document'} {problem}")
         self.problem = problem
         self.path = path
 
@@ -212,28 +212,29 @@ def _field(name: str, hint: object, default: object, *, array: _Marker | None) -
         default = MISSING
     return RecordField(
         name=name,
-        key=next((each.name for each in metadata if isinstance(each, Key)), name),
+        key=next((part.name for part in metadata if isinstance(part, Key)), name),
         annotation=hint,
         default=default,
         computed=False,
         omit_default=OMIT_DEFAULT in metadata,
         optional=OMIT_DEFAULT in metadata or OPTIONAL in metadata or default is MISSING,
-        inline=next((each for each in metadata if isinstance(each, Inline)), None),
+        inline=next((part for part in metadata if isinstance(part, Inline)), None),
         write=_writer(hint, array=array),
         read=_reader(hint, array=array),
     )
 
 
 def _defaults(record: type) -> dict[str, object]:
-    """Return the default of each field."""
     if not is_dataclass(record):
         known: Mapping[str, object] = getattr(record, "_field_defaults", {})
         names: tuple[str, ...] = getattr(record, "_fields", ())
         return {name: known.get(name, NO_DEFAULT) for name in names}
     return {
-        each.name: each.default if each.default_factory is NO_DEFAULT else each.default_factory()
-        for each in fields(record)
-        if each.init
+        field.name: field.default
+        if field.default_factory is NO_DEFAULT
+        else field.default_factory()
+        for field in fields(record)
+        if field.init
     }
 
 
@@ -253,7 +254,7 @@ def _hints(record: object) -> dict[str, object]:
 
 
 def _array_of(annotation: object) -> _Marker | None:
-    return next((each for each in metadata_of(annotation) if each in (ARRAY, EXACT_ARRAY)), None)
+    return next((part for part in metadata_of(annotation) if part in (ARRAY, EXACT_ARRAY)), None)
 
 
 def is_record(annotation: object) -> bool:
@@ -292,13 +293,19 @@ def _object_writer(kind: type) -> Callable[[object], JsonObject]:
     version = getattr(kind, "FORMAT", None)
     start: JsonObject = {} if version is None else {"format": version}
     shape = record_fields(kind)
-    keys, get = [each.key for each in shape], attrgetter(*(each.name for each in shape))
-    if len(shape) > 1 and not any(each.optional or each.inline or each.write for each in shape):
+    keys, get = [field.key for field in shape], attrgetter(*(field.name for field in shape))
+    if len(shape) > 1 and not any(field.optional or field.inline or field.write for field in shape):
         # Most records are counts and rates.
         return lambda record: {**start, **dict(zip(keys, get(record), strict=True))}
     fields = [
-        (each.name, each.key, each.write, each.is_omitted if each.optional else None, each.inline)
-        for each in shape
+        (
+            field.name,
+            field.key,
+            field.write,
+            field.is_omitted if field.optional else None,
+            field.inline,
+        )
+        for field in shape
     ]
 
     def write(record: object) -> JsonObject:
@@ -318,12 +325,13 @@ def _object_writer(kind: type) -> Callable[[object], JsonObject]:
 
 
 def _write_array(kind: type, array: _Marker, record: object) -> list[JsonValue]:
-    values = ((each.write, getattr(record, each.name)) for each in record_fields(kind, array=array))
+    values = (
+        (field.write, getattr(record, field.name)) for field in record_fields(kind, array=array)
+    )
     return [value if write is None else write(value) for write, value in values]
 
 
 def _write_by_type(array: _Marker | None, value: object) -> JsonValue:
-    """Write a value of one of several types."""
     write = _writer(type(value), array=array)
     return cast("JsonValue", value) if write is None else write(value)
 
@@ -371,7 +379,7 @@ def _writer_of(kind: object, *, array: _Marker | None) -> _Writer | None:
         return lambda value: {
             str(key): write(item) for key, item in cast("Mapping[str, object]", value).items()
         }
-    writers = [_writer(each, array=array) for each in inner if each is not ...]
+    writers = [_writer(item, array=array) for item in inner if item is not ...]
     if not any(writers):
         return cast("_Writer", list)
     if len(writers) == 1:
@@ -429,12 +437,14 @@ def _read_object(kind: type, value: JsonValue, **known: object) -> object:
 
 def _inlined(kind: type, field: RecordField, value: JsonObject) -> JsonObject:
     """Return the keys of a value that belong to an inlined record or mapping."""
-    records = [cast("type", each) for each in _types_of(field.annotation) if is_record(each)]
+    records = [cast("type", arm) for arm in _types_of(field.annotation) if is_record(arm)]
     if records:
         # Another inlined record may be in this one.
-        keys = {each.key for kind in records for each in record_fields(kind) if not each.optional}
+        keys = {
+            inner.key for record in records for inner in record_fields(record) if not inner.optional
+        }
         return {} if keys.isdisjoint(value) else value
-    others = {each.key for each in record_fields(kind) if each is not field}
+    others = {other.key for other in record_fields(kind) if other is not field}
     accepted = cast("Inline", field.inline).accepted
     return {key: item for key, item in value.items() if key not in others and accepted(key)}
 
@@ -476,9 +486,9 @@ def _reader(annotation: object, *, array: _Marker | None) -> _Reader:
         if nullable and value is None:
             return None
         problems: list[str] = []
-        for one in readers:
+        for read_arm in readers:
             try:
-                result = one(value)
+                result = read_arm(value)
                 break
             except InvalidRecord as error:
                 if error.path or not error.problem.startswith("must be "):
@@ -512,7 +522,7 @@ def _reader_of(kind: object, *, array: _Marker | None) -> _Reader:
     if issubclass(origin, Mapping):
         return partial(_read_mapping, _reader(inner[1] if inner else object, array=array))
     items = inner[: inner.index(...)] if ... in inner else inner
-    readers = [_reader(each, array=array) for each in items] or [_reader_of(object, array=None)]
+    readers = [_reader(item, array=array) for item in items] or [_reader_of(object, array=None)]
     length = len(items) if origin is tuple and ... not in inner else None
     make = origin if issubclass(origin, tuple | list | set | frozenset) else tuple
     return partial(_read_items, make, readers, length, _items_noun(items, length))
@@ -523,7 +533,7 @@ def _read_member(kind: type[Enum], value: JsonValue) -> Enum:
         for member in kind:
             if member.value == value:
                 return member
-    raise InvalidRecord(f"must be one of: {', '.join(str(each.value) for each in kind)}")
+    raise InvalidRecord(f"must be one of: {', '.join(str(member.value) for member in kind)}")
 
 
 def _read_mapping(read: _Reader, value: JsonValue) -> dict[str, object]:
@@ -570,7 +580,7 @@ def _items_noun(items: Sequence[object], length: int | None) -> str:
     >>> _items_noun([float, float], 2), _items_noun([str], None)
     ('an array of two numbers', 'an array of strings')
     """
-    nouns = {_NOUNS.get(without_metadata(each), "") for each in items}
+    nouns = {_NOUNS.get(without_metadata(item), "") for item in items}
     noun = nouns.pop() if len(nouns) == 1 else ""
     if length is None:
         return f"an array of {noun}" if noun else "an array"
@@ -638,7 +648,7 @@ def json_schema(annotation: object) -> JsonObject:
     {'type': 'array', 'items': {'type': ['number', 'null']}}
     """
     array = _array_of(annotation)
-    schemas = [_schema_of(each, array=array) for each in _types_of(annotation)]
+    schemas = [_schema_of(arm, array=array) for arm in _types_of(annotation)]
     schema: JsonObject = schemas[0] if len(schemas) == 1 else {"anyOf": [*schemas]}
     if NoneType in arms_of(annotation):
         if isinstance(schema.get("type"), str):
@@ -662,7 +672,7 @@ def _schema_of(kind: object, *, array: _Marker | None) -> JsonObject:
     if origin in _JSON_TYPES:
         return {"type": _JSON_TYPES[origin]}
     if issubclass(origin, Enum):
-        return {"enum": [each.value for each in origin]}
+        return {"enum": [member.value for member in origin]}
     if is_record(kind) and array is None:
         return _record_schema(origin)
     if issubclass(origin, Mapping):

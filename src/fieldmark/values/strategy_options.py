@@ -45,7 +45,7 @@ def options(strategy: type) -> Mapping[str, Option]:
 def create(strategy: type, values: Mapping[str, object]) -> object:
     """Create a strategy from option values, by the names that the options have in files."""
     fields = _fields(strategy)
-    return cast("object", strategy(**{fields[name].name: each for name, each in values.items()}))
+    return cast("object", strategy(**{fields[name].name: value for name, value in values.items()}))
 
 
 def check_options(strategy: DataclassInstance) -> None:
@@ -71,12 +71,12 @@ def _fields(strategy: type) -> dict[str, dataclasses.Field[object]]:
 
     The field of an option that is a keyword, such as `class`, ends with an underscore.
     """
-    found: dict[str, dataclasses.Field[object]] = {}
+    by_option: dict[str, dataclasses.Field[object]] = {}
     for field in dataclasses.fields(strategy):
         if field.init:
             word = field.name.removesuffix("_")
-            found[word if iskeyword(word) else field.name] = field
-    return found
+            by_option[word if iskeyword(word) else field.name] = field
+    return by_option
 
 
 def _default(field: dataclasses.Field[object]) -> object | Missing:

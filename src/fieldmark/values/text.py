@@ -67,16 +67,16 @@ def ignoring(text: str, ignored: Collection[Ignored]) -> str:
     >>> ignoring("Café-Bar, Inc.", [Ignored.PUNCTUATION, Ignored.ACCENTS])
     'CafeBar Inc'
     """
-    rest = text
-    if Ignored.ACCENTS in ignored and not rest.isascii():
-        rest = "".join(char for char in normalize("NFD", rest) if not combining(char))
-        rest = normalize("NFC", rest)
+    remaining = text
+    if Ignored.ACCENTS in ignored and not remaining.isascii():
+        remaining = "".join(char for char in normalize("NFD", remaining) if not combining(char))
+        remaining = normalize("NFC", remaining)
     if Ignored.PUNCTUATION in ignored:
-        rest = "".join(char for char in rest if not category(char).startswith("P"))
-        rest = " ".join(rest.split())
+        remaining = "".join(char for char in remaining if not category(char).startswith("P"))
+        remaining = " ".join(remaining.split())
     if Ignored.WHITE_SPACE in ignored:
-        rest = "".join(rest.split())
-    return rest or text
+        remaining = "".join(remaining.split())
+    return remaining or text
 
 
 def folded(text: str) -> str:
@@ -151,7 +151,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     known = list(words)
     meant = folded(word).replace("-", "_")
     best = nearest(meant, known)
-    completions = [each for each in known if folded(each).startswith(meant)]
+    completions = [name for name in known if folded(name).startswith(meant)]
     if not best and len(completions) == 1 and len(meant) >= _MIN_PREFIX_LENGTH:
         best = completions[0]
     return f"did you mean {str(best)!r}?" if best else ""

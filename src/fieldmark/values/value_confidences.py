@@ -91,11 +91,11 @@ def confidence_of(value: JsonValue | Missing, scale: int = 1) -> float | None:
     number = _number(value)
     if number is None:
         return None
-    found, is_percent = number
-    found /= _PERCENT if is_percent else scale
-    if not 0 <= found <= 1:
+    confidence, is_percent = number
+    confidence /= _PERCENT if is_percent else scale
+    if not 0 <= confidence <= 1:
         raise ValueError("a confidence must be between 0 and 1")
-    return found
+    return confidence
 
 
 def _number(value: JsonValue | Missing) -> tuple[float, bool] | None:
@@ -126,9 +126,9 @@ def least_confidence(confidences: JsonValue | Missing) -> float | None:
     """
     if isinstance(confidences, dict | list):
         parts = confidences.values() if isinstance(confidences, dict) else confidences
-        found = [least_confidence(part) for part in parts]
-        known = [each for each in found if each is not None]
-        return min(known) if known and len(known) == len(found) else None
+        lowest = [least_confidence(part) for part in parts]
+        known = [confidence for confidence in lowest if confidence is not None]
+        return min(known) if known and len(known) == len(lowest) else None
     is_number = isinstance(confidences, int | float) and not isinstance(confidences, bool)
     return float(confidences) if is_number else None  # type: ignore[arg-type]
 
@@ -139,8 +139,10 @@ class ConfidenceReader:
 
     options: ConfidenceOptions
 
-    def read(self, document: JsonValue, given: JsonValue | Missing = MISSING) -> ReadConfidences:
-        """Return a document and its confidences; `given` is a document of confidences.
+    def read(
+        self, document: JsonValue, confidences: JsonValue | Missing = MISSING
+    ) -> ReadConfidences:
+        """Return a document and its confidences; `confidences` is a document of confidences.
 
         A value has its own confidence, otherwise the confidence of the nearest object or list
         around it. If a single value has a list of confidences, they belong to its words, and the
@@ -153,17 +155,17 @@ class ConfidenceReader:
         others = 0 if self.options.value else sum(map(self._has_other_keys, _objects(document)))
         separation = _Separation(self, is_wrapped=not others)
         scale = self.options.scale
-        found = 0
-        for value in chain(separation.given_in(document), _parts(given)):
+        largest_scale = 0
+        for value in chain(separation.given_in(document), _parts(confidences)):
             try:
                 number = _number(value)
             except ValueError:
                 continue
             if number is not None and not number[1]:
-                found = max(found, _PERCENT if number[0] > 1 else 1)
-        separation.scale = scale or found or 1
-        plain, confidences = separation.separate(document, given, None)
-        return ReadConfidences(plain, confidences, separation.unreadable, others, found)
+                largest_scale = max(largest_scale, _PERCENT if number[0] > 1 else 1)
+        separation.scale = scale or largest_scale or 1
+        plain, separated = separation.separate(document, confidences, None)
+        return ReadConfidences(plain, separated, separation.unreadable, others, largest_scale)
 
     def wrapper_keys(self, value: JsonObject) -> tuple[str, str] | None:
         """Return the keys of the value and the confidence of an object that contains both."""
@@ -220,25 +222,25 @@ class _Separation:
 
     def given_in(self, document: JsonValue) -> Iterator[JsonValue]:
         """Yield the confidences next to values."""
-        for each in _objects(document) if self.is_wrapped else ():
-            keys = self.reader.wrapper_keys(each)
+        for item in _objects(document) if self.is_wrapped else ():
+            keys = self.reader.wrapper_keys(item)
             if keys is not None:
-                yield each[keys[1]]
+                yield item[keys[1]]
 
     def separate(
-        self, value: JsonValue, given: JsonValue | Missing, inherited: float | None
+        self, value: JsonValue, confidences: JsonValue | Missing, inherited: float | None
     ) -> tuple[JsonValue, JsonValue]:
         """Return a value without confidences, and its confidences."""
         if isinstance(value, dict) and self.is_wrapped:
             keys = self.reader.wrapper_keys(value)
             if keys is not None:
-                own = self._read(value[keys[1]])
-                return self.separate(value[keys[0]], given, inherited if own is None else own)
-        if not isinstance(given, dict | list):
-            own = self._read(given)
+                own = self._read_confidence(value[keys[1]])
+                return self.separate(value[keys[0]], confidences, inherited if own is None else own)
+        if not isinstance(confidences, dict | list):
+            own = self._read_confidence(confidences)
             inherited = inherited if own is None else own
         if isinstance(value, dict) and value:
-            own_given = given if isinstance(given, dict) else {}
+            own_given = confidences if isinstance(confidences, dict) else {}
             pairs = {
                 key: self.separate(part, own_given.get(key, MISSING), inherited)
                 for key, part in value.items()
@@ -248,22 +250,24 @@ class _Separation:
                 {key: pair[1] for key, pair in pairs.items()},
             )
         if isinstance(value, list) and value:
-            listed = given if isinstance(given, list) else []
+            listed = confidences if isinstance(confidences, list) else []
             parts = [
-                self.separate(part, listed[place] if place < len(listed) else MISSING, inherited)
-                for place, part in enumerate(value)
+                self.separate(part, listed[index] if index < len(listed) else MISSING, inherited)
+                for index, part in enumerate(value)
             ]
             return [part[0] for part in parts], [part[1] for part in parts]
-        if isinstance(given, list):
-            words = [self._read(each) for each in given]
-            known = [each for each in words if each is not None]
+        if isinstance(confidences, list):
+            words = [self._read_confidence(word) for word in confidences]
+            known = [word for word in words if word is not None]
             inherited = min(known, default=inherited)
-        elif isinstance(given, dict):
-            own = self._read(next((given[key] for key in _CONFIDENCE_KEYS if key in given), None))
+        elif isinstance(confidences, dict):
+            own = self._read_confidence(
+                next((confidences[key] for key in _CONFIDENCE_KEYS if key in confidences), None)
+            )
             inherited = inherited if own is None else own
         return value, inherited
 
-    def _read(self, value: JsonValue | Missing) -> float | None:
+    def _read_confidence(self, value: JsonValue | Missing) -> float | None:
         try:
             return confidence_of(value, self.scale)
         except ValueError:

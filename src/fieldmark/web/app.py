@@ -15,29 +15,24 @@ from starlette.types import ASGIApp
 
 from fieldmark.errors import FieldmarkError
 from fieldmark.version import VERSION
+from fieldmark.web import pages
 from fieldmark.web.api_errors import ErrorCode, to_api_error
 from fieldmark.web.app_state import AppState, get_state
 from fieldmark.web.middleware import with_middleware
-from fieldmark.web.options import ServerOptions
-from fieldmark.web.pages import assets, page_routes
-from fieldmark.web.pages import layout as api_docs
-from fieldmark.web.pages.layout import PageRenderer
+from fieldmark.web.responses import ApiResponse
 from fieldmark.web.routes import (
+    about,
     analyses,
     batch,
     cases,
-    consistency,
     diff,
     evaluate,
-    health,
     jobs,
-    pages,
-    rescore,
     review,
     runs,
     strategies,
 )
-from fieldmark.web.strict_json import ApiResponse
+from fieldmark.web.server_options import ServerOptions
 
 _LOG: Final = logging.getLogger(__name__)
 _DESCRIPTION: Final = """\
@@ -79,13 +74,12 @@ def create_api(options: ServerOptions) -> FastAPI:
     )
     api = APIRouter(prefix="/api")
     for module in (
-        evaluate, batch, jobs, runs, diff, analyses, rescore, review, cases, consistency, pages,
-        strategies, health,
+        evaluate, batch, jobs, runs, diff, analyses, review, cases, strategies, about,
     ):  # fmt: skip
         api.include_router(module.router)
     app.include_router(api)
-    for module in (api_docs, assets, page_routes):
-        app.include_router(module.router)
+    for router in (about.pages, pages.router):
+        app.include_router(router)
     for kind in (RequestValidationError, FieldmarkError, HTTPException, Exception):
         app.add_exception_handler(kind, _handle_error)
     return app
@@ -101,4 +95,4 @@ async def _handle_error(request: Request, error: Exception) -> Response:
     state.redactor.redact_error(api_error)
     if request.url.path.startswith(_JSON_PATHS):
         return ApiResponse(api_error.body(), api_error.status_code, api_error.headers)
-    return page_routes.error_page(api_error, PageRenderer(request, state))
+    return pages.error_page(api_error, pages.PageRenderer(request, state))

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import secrets
+import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 import anyio.to_thread
 from fastapi import Depends, Request
 
 from fieldmark.data.roots import DataRoots
+from fieldmark.model.json import JsonValue
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.jobs import JobQueue
-from fieldmark.web.options import ServerOptions
 from fieldmark.web.page_images import PageImages
-from fieldmark.web.recent_values import PathRedactor
 from fieldmark.web.run_catalog import RunCatalog, RunDiffs
-from fieldmark.web.uploads import Uploads
+from fieldmark.web.server_options import ServerOptions
 
 _Result = TypeVar("_Result")
 
@@ -56,14 +55,9 @@ class AppState:
         self.pages.close()
         self._temporary_directory.cleanup()
 
-    def uploads(self) -> Uploads:
-        """Return a new directory for the inputs of one job."""
-        directory = self.scratch / "inbox" / secrets.token_hex(8)
-        return Uploads(directory, self.roots, self.options.limits)
-
     @property
     def new_runs(self) -> Path:
-        """The directory for new runs: that of the workspace if writable, else a temporary one."""
+        """The directory for new runs: in the workspace if it is writable, else temporary."""
         return self.options.runs if self.options.write else self._temporary_runs
 
     def check_writable(self) -> None:
@@ -95,3 +89,58 @@ def get_state(request: Request) -> AppState:
 
 
 StateDependency: TypeAlias = Annotated[AppState, Depends(get_state)]
+
+
+INBOX: Final = "inbox"
+"""The directory below `AppState.scratch` with the inputs of batches."""
+_BEGIN: Final = r"(?<![\w.-])"
+_END: Final = r"(?![\w-]|\.\w)"
+"""Only whole paths are replaced: `/data` is not replaced in `n/data` or `/database`."""
+_SEPARATOR: Final = r"(?:/|\\+)"
+"""A slash, or a backslash of Windows, which is doubled in quoted text."""
+
+
+class PathRedactor:
+    """Removes the paths of known directories from text, but not the part below them."""
+
+    def __init__(self, scratch: Path, directories: Iterable[Path]) -> None:
+        absolute = {os.path.abspath(path) for path in directories}  # noqa: PTH100 - keeps links
+        paths = absolute | {os.path.realpath(path) for path in absolute}
+        longest = sorted((path for path in paths if path != "/"), key=len, reverse=True)
+        private = _escape(os.path.realpath(scratch))
+        upload = f"{private}{_SEPARATOR}{INBOX}{_SEPARATOR}[0-9a-f]+{_SEPARATOR}(?:truth|candidate)"
+        known = "|".join(
+            [
+                upload + _SEPARATOR,
+                f"{private}(?:{_SEPARATOR})?",
+                *(f"{_escape(path)}(?:{_SEPARATOR}|{_END})" for path in longest),
+            ]
+        )
+        ignores_case = os.path.normcase("A") == "a"
+        self._pattern = re.compile(
+            f"{_BEGIN}(?:{known})", re.IGNORECASE if ignores_case else re.NOFLAG
+        )
+
+    def redact_text(self, text: str) -> str:
+        """Return the text without the paths of known directories."""
+        return self._pattern.sub("", text)
+
+    def redact(self, value: JsonValue) -> JsonValue:
+        """Redact all strings of a JSON value except keys, which are never file paths."""
+        if isinstance(value, str):
+            return self.redact_text(value)
+        if isinstance(value, list):
+            return [self.redact(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.redact(item) for key, item in value.items()}
+        return value
+
+    def redact_error(self, error: ApiError) -> None:
+        """Redact the message and the problems of an error in place."""
+        error.message = self.redact_text(error.message)
+        error.problems = [self.redact(problem) for problem in error.problems]
+
+
+def _escape(path: str) -> str:
+    """Return the pattern of a path, however its separators are written."""
+    return _SEPARATOR.join(map(re.escape, re.split(r"[/\\]", path)))

@@ -32,7 +32,7 @@ class JobStatus(StrEnum):
 
 
 class JobKind(StrEnum):
-    """What a job does: score a batch, or analyze runs that exist."""
+    """The work of a job: score a batch, or analyze runs that exist."""
 
     BATCH = "batch"
     ANALYSIS = "analysis"
@@ -100,7 +100,7 @@ _JobFunction: TypeAlias = Callable[[BackgroundJob], JsonObject]
 
 
 class JobQueue:
-    """Runs the jobs of each kind one after the other; limits the waiting and the listed jobs.
+    """Runs one job of each kind at a time; limits the waiting and the listed jobs.
 
     Analyses do not wait for batches. Their results can be large, so few of them are kept.
     """
@@ -135,7 +135,7 @@ class JobQueue:
             job = BackgroundJob(id=secrets.token_hex(16), title=title, kind=kind, on_drop=on_drop)
             self._jobs[job.id] = job
             most = self._max_listed if kind is JobKind.BATCH else _MAX_ANALYSES
-            finished = [each.id for each in own if each.is_finished]
+            finished = [other.id for other in own if other.is_finished]
             for name in finished[: max(0, len(own) + 1 - most)]:
                 del self._jobs[name]
         self._pools[kind].submit(self._run, job, function)

@@ -16,10 +16,24 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fieldmark.web.api_errors import ApiError, ErrorCode
-from fieldmark.web.options import CSRF_HEADER, ServerLimits, ServerOptions, SessionSecrets
-from fieldmark.web.pages.layout import LOCKED_PAGE, NONCE
-from fieldmark.web.strict_json import JSON, ApiResponse
+from fieldmark.web.responses import JSON, ApiResponse
+from fieldmark.web.server_options import CSRF_HEADER, ServerLimits, ServerOptions, SessionSecrets
 
+NONCE: Final = "fieldmark.nonce"
+"""The key of the CSP nonce in the scope of a request."""
+_LOCKED_PAGE: Final = """\
+<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Access denied · fieldmark</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"></head>
+<body><main>
+<h1>Access denied</h1>
+<p>Open the full address that the server printed when it started. It contains an access token, which
+changes each time the server starts.</p>
+</main></body>
+</html>
+"""
+"""The page for requests without a valid session."""
 _BEARER: Final = "fieldmark.bearer"
 """Set in the scope of requests with a bearer token, which browsers never send on their own."""
 
@@ -50,7 +64,7 @@ class _HTTPMiddleware:
 
 
 class _GuardMiddleware(_HTTPMiddleware):
-    """Responds to some requests itself and passes the others on."""
+    """Responds to some requests itself and passes other requests on."""
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = self._reject(Request(scope))
@@ -162,7 +176,7 @@ class SessionMiddleware(_GuardMiddleware):
                 " send its access token."
             )
             return _error_response(ApiError(ErrorCode.NO_SESSION, message))
-        return HTMLResponse(LOCKED_PAGE, 401)
+        return HTMLResponse(_LOCKED_PAGE, 401)
 
     def _is_authenticated(self, request: Request) -> bool:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -193,8 +207,8 @@ def _cookie_name(scope: Scope) -> str:
     return f"fieldmark-{server[1]}"
 
 
-def _equal(given: str, secret: str) -> bool:
-    return compare_digest(given.encode("utf-8", "replace"), secret.encode())
+def _equal(value: str, secret: str) -> bool:
+    return compare_digest(value.encode("utf-8", "replace"), secret.encode())
 
 
 class CSRFMiddleware(_GuardMiddleware):

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, TypeVar, cast
 
 from fastapi import Body
 from pydantic import BaseModel, Field, model_validator
 
 from fieldmark.analyses.remote_options import given_options, with_options
 from fieldmark.data.inputs import Inputs
-from fieldmark.judges.llm.connection import Connection
 from fieldmark.metrics.headline import MAIN_METRIC
-from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.rules.config_values import LoadedRules
 from fieldmark.rules.rules_file import (
-    RefusedRule,
-    find_refused_rule,
     native_form,
-    read_rules,
-    registered_name,
 )
 from fieldmark.runs.run_options import (
     CompareOptions,
@@ -35,7 +27,6 @@ from fieldmark.runs.settings import RulesLike
 from fieldmark.values.declared_options import declared_options
 from fieldmark.values.json_text import first_repeated
 from fieldmark.values.text import plural
-from fieldmark.web.api_errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     _Json: TypeAlias = JsonValue
@@ -130,16 +121,16 @@ class _CountingRequest(_Request):
         return cast("CompareOptions", {**given_options(self, RuleOptions), "rules": rules})
 
     def all_rules(self, default: JsonValue) -> JsonValue:
-        """Return the rules, by default those of the server, with the thresholds of the request."""
+        """Return the rules of the request or of the server, with the thresholds of the request."""
         rules = self.rules if self.field_strategies is None else self.field_strategies
         rules = default if rules is None else rules
         own = {
             "fuzzy_threshold": self.fuzzy_threshold,
             "semantic_threshold": self.semantic_threshold,
         }
-        given: JsonObject = {name: value for name, value in own.items() if value is not None}
+        thresholds: JsonObject = {name: value for name, value in own.items() if value is not None}
         valid = rules is None or isinstance(rules, dict | list) or rules == "auto"
-        return {**native_form(rules), **given} if given and valid else rules
+        return {**native_form(rules), **thresholds} if thresholds and valid else rules
 
 
 class EvaluateRequest(
@@ -218,9 +209,9 @@ class BatchSource(_Request):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> BatchSource:
-        if sum(each is not None for each in (self.rows, self.text, self.files, self.path)) != 1:
+        if sum(source is not None for source in (self.rows, self.text, self.files, self.path)) != 1:
             raise ValueError("exactly one of rows, text, files and path is required")
-        names = [each.name for each in self.files or ()]
+        names = [file.name for file in self.files or ()]
         if (name := first_repeated(names)) is not None:
             raise ValueError(f"two files have the name {name}")
         return self
@@ -310,7 +301,7 @@ class PreviewRequest(
         "examples": [{"rules": {"total": {"match": "numeric_tolerance", "tolerance": 0.05}}}]
     },
 ):
-    """Rules to apply to a run; by default those of the run."""
+    """Rules to apply to a run; by default the rules of the run."""
 
     limit: Annotated[
         int,
@@ -472,8 +463,8 @@ class CaseQuery(_Paged):
             "fn",
         ] | None,
         Field(
-            description="An outcome of a field, or what it counts as: `fp` selects cases with a"
-            " false positive. With `attribute`, that of a field of the attribute."
+            description="An outcome of a field, or one of its counts: `fp` selects cases with a"
+            " false positive. With `attribute`, the field belongs to the attribute."
         ),
     ] = None  # fmt: skip
     attribute: Annotated[
@@ -616,7 +607,7 @@ class RankQuery(_Query):
 
 
 class ReviewQuery(_Query):
-    """Which fields to review, and in which order."""
+    """The fields to review, and their order."""
 
     queue: Literal["cost", "confidence", "disagreement", "random"] = "cost"
     number: Annotated[int, Field(ge=1, le=1000)] = 100
@@ -662,48 +653,3 @@ class RevisionQuery(_Query):
     """The revision of the rules that was read; a different current one is a conflict."""
 
     revision: _Short | None = None
-
-
-RulesInput: TypeAlias = "LoadedRules | JsonObject | list[JsonValue] | None"
-"""Rules as the library accepts them."""
-_AUTO: Final = "auto"
-PROVIDER: Final = "provider"
-_NOT_ALLOWED: Final = {
-    RefusedRule.PROVIDER: "A request can select only the providers lexical and recorded (with the"
-    " scores in the request). Other providers are configured when the server starts.",
-    RefusedRule.SAFETY: "A request can select only the safety judges none and wordlist. Other"
-    " judges are configured when the server starts.",
-    RefusedRule.CALIBRATION: "A request cannot name a calibration file. Use the threshold itself,"
-    " or start the server with a rules file that names it.",
-}
-
-
-class Models(NamedTuple):
-    """The provider and the safety judge that the server was started with."""
-
-    provider: Provider | None = None
-    safety: object | None = None
-
-    def for_run(self) -> Models:
-        """Return the same models with budgets and usage counters of their own."""
-        provider, safety = (
-            replace(each) if isinstance(each, Connection) else each for each in self
-        )
-        return Models(cast("Provider | None", provider), safety)
-
-
-def resolve_rules(value: JsonValue, models: Models) -> RulesInput:
-    """Check the rules of a request and apply the server's models unless they name others."""
-    refused = find_refused_rule(value)
-    if refused is not None:
-        raise ApiError(ErrorCode.PROVIDER_NOT_ALLOWED, _NOT_ALLOWED[refused])
-    # The library would interpret any other string as a file name.
-    if not (value is None or isinstance(value, dict | list) or value == _AUTO):
-        message = "Rules must be an object, a list of fields or 'auto'."
-        raise ApiError(ErrorCode.INVALID_RULES, message)
-    own = isinstance(value, dict) and registered_name(value, RefusedRule.PROVIDER) is not None
-    provider = None if own else models.provider
-    if provider is None and models.safety is None:
-        return read_rules(value) if value == _AUTO else cast("RulesInput", value)
-    loaded = read_rules({} if value is None else value, provider=provider)
-    return loaded if loaded.safety is not None else replace(loaded, safety=models.safety)

@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema
 from fieldmark.analyses.runs import TrendConclusion, TrendStep
 from fieldmark.data.roots import FileEntry
 from fieldmark.metrics.consistency import Ranking
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.model.json import Missing
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.manifest import RunEntry
@@ -63,12 +63,12 @@ def _record_model(record: type, **more: object) -> type[BaseModel]:
 
 def _model_fields(record: type) -> Iterator[tuple[str, tuple[object, object]]]:
     """Yield the type and the default of each key."""
-    for each in record_fields(record):
-        kind = without_metadata(each.annotation)
-        if each.inline and is_record(kind):
+    for field in record_fields(record):
+        kind = without_metadata(field.annotation)
+        if field.inline and is_record(kind):
             yield from _model_fields(cast("type", kind))
         else:
-            yield each.key, (_model_type(each.annotation), None if each.optional else ...)
+            yield field.key, (_model_type(field.annotation), None if field.optional else ...)
 
 
 def _model_type(annotation: object) -> object:
@@ -81,7 +81,7 @@ def _model_type(annotation: object) -> object:
         return _record_model(cast("type", kind))
     origin, inner = get_origin(kind), get_args(kind)
     if origin is not None:
-        items = tuple(each if each is ... else _model_type(each) for each in inner)
+        items = tuple(item if item is ... else _model_type(item) for item in inner)
         kind = GenericAlias(origin, items)
     for limit in constraints_of(annotation):
         if isinstance(limit, Range):
@@ -349,7 +349,7 @@ class DiffCasesResponse(BaseModel):
 
 
 class DiffCaseResponse(BaseModel):
-    """One case in several runs, with its documents in each of them."""
+    """One case in several runs, with its documents in each run."""
 
     case_id: str
     runs: _Objects

@@ -12,7 +12,7 @@ from heapq import merge
 from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from fieldmark.analyses.diff import DiffResult, diff
 from fieldmark.metrics.difference import CaseChange, Direction
@@ -23,7 +23,6 @@ from fieldmark.runs.run_index import NOTES, list_runs
 from fieldmark.runs.stored_run import StoredRun, open_run
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.case_index import CaseIndex
-from fieldmark.web.recent_values import RecentValues
 
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 """Run ids that are valid in a URL; other names are never looked up."""
@@ -133,7 +132,7 @@ class RunCatalog:
 def _in_order(lists: Iterable[list[CatalogEntry]]) -> list[CatalogEntry]:
     """Merge ordered lists of runs by their start times, without changing the order of any list."""
     timed = [
-        zip(accumulate((each.entry.started_at for each in listed), max), listed, strict=True)
+        zip(accumulate((run.entry.started_at for run in listed), max), listed, strict=True)
         for listed in lists
     ]
     return [entry for _, entry in merge(*timed, key=itemgetter(0))]
@@ -150,7 +149,7 @@ class RunDiffs:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cached = RecentValues[DiffResult](
-            lambda found: sum(map(len, found.pairs.changes.values())),
+            lambda comparison: sum(map(len, comparison.pairs.changes.values())),
             most=_MAX_CACHED,
             most_cases=_MAX_CHANGES,
         )
@@ -164,27 +163,27 @@ class RunDiffs:
         """Return the comparison of two runs, computed again when their files change."""
         key = (_state(before), _state(after), force, rescore)
         with self._lock:
-            found = self._cached.get(key)
-            if found is None:
-                found = diff(before, after, force=force, rescore=rescore)
+            comparison = self._cached.get(key)
+            if comparison is None:
+                comparison = diff(before, after, force=force, rescore=rescore)
                 self._selected.clear()
-                self._cached.add(key, found)
-        return found
+                self._cached.add(key, comparison)
+        return comparison
 
     def changed_cases(
         self,
-        found: DiffResult,
+        comparison: DiffResult,
         *,
         direction: Direction | None,
         attribute: str | None,
         within: str | None,
     ) -> list[tuple[Direction, CaseChange]]:
         """Return the changed cases that match filters; the lists of the last filters are cached."""
-        key = (id(found), direction, attribute, within)
+        key = (id(comparison), direction, attribute, within)
         with self._lock:
             selected = self._selected.get(key)
             if selected is None:
-                selected = found.changed_cases(
+                selected = comparison.changed_cases(
                     direction=direction, attribute=attribute, within=within
                 )
                 self._selected.add(key, selected)
@@ -193,12 +192,52 @@ class RunDiffs:
 
 def _state(run: StoredRun) -> Hashable:
     """Return what changes when the files of a run change."""
-    found = []
+    files = []
     for name in (MANIFEST, NOTES, RESULTS):
         try:
             status = (run.path / name).stat()
         except OSError:
-            found.append((name, 0, 0))
+            files.append((name, 0, 0))
         else:
-            found.append((name, status.st_mtime_ns, status.st_size))
-    return run.path, *found
+            files.append((name, status.st_mtime_ns, status.st_size))
+    return run.path, *files
+
+
+_Value = TypeVar("_Value")
+
+
+class RecentValues(Generic[_Value]):
+    """Keeps the values that were used last: at most `most`, and of at most `most_cases` together.
+
+    The last `at_least` values are kept also if they have more cases. Callers hold a lock.
+    """
+
+    def __init__(
+        self, cases: Callable[[_Value], int], *, most: int, most_cases: int, at_least: int = 1
+    ) -> None:
+        self._cases = cases
+        self._most = most
+        self._most_cases = most_cases
+        self._at_least = at_least
+        self._values: dict[Hashable, _Value] = {}
+
+    def get(self, key: Hashable) -> _Value | None:
+        """Return a value, which becomes the most recently used value."""
+        value = self._values.pop(key, None)
+        if value is not None:
+            self._values[key] = value
+        return value
+
+    def add(self, key: Hashable, value: _Value) -> None:
+        """Keep a value, and drop values that were not used for the longest time."""
+        self._values.pop(key, None)
+        self._values[key] = value
+        while len(self._values) > self._at_least and (
+            len(self._values) > self._most
+            or sum(map(self._cases, self._values.values())) > self._most_cases
+        ):
+            del self._values[next(iter(self._values))]
+
+    def clear(self) -> None:
+        """Drop all values."""
+        self._values.clear()

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import fieldmark as fm
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
+from fieldmark.evaluators.field_evaluators import ExtractionMetrics
 from fieldmark.values.json_text import Limits
 from fieldmark.values.plain_json import copy_json, plain_json
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from fieldmark.analyses.calibrate import calibrate
-from fieldmark.cli import calibrate as command_module
+from fieldmark.cli.calibrate import measure_command
 from fieldmark.errors import ConfigError, DataError
 
 ROWS = [
@@ -105,8 +105,8 @@ def test_labels_without_similarity_require_a_comparator():
         pytest.param({"rules": {"vendor": {"match": "fuzzy"}}, "path": "vendr"}, "no rule for 'vendr' with a comparator; did you mean 'vendor'?", id="unknown-path"),
         pytest.param({"evaluator": "judge"}, "evaluator requires evaluation", id="evaluator-without-evaluation"),
         pytest.param({"match": "fuzzy", "target": "f1=1"}, "expected precision or recall", id="unknown-target"),
-        pytest.param({"match": "fuzzy", "at_least": {"kapa": 1}}, "unknown metric 'kapa'; did you mean 'kappa'?", id="unknown-metric"),
-        pytest.param({"match": "fuzzy", "at_least": {"chosen.kapa": 1}}, "unknown metric 'chosen.kapa'", id="unknown-metric-of-the-chosen-threshold"),
+        pytest.param({"match": "fuzzy", "min": {"kapa": 1}}, "unknown metric 'kapa'; did you mean 'kappa'?", id="unknown-metric"),
+        pytest.param({"match": "fuzzy", "min": {"chosen.kapa": 1}}, "unknown metric 'chosen.kapa'", id="unknown-metric-of-the-chosen-threshold"),
     ],
 )  # fmt: skip
 def test_invalid_options_are_rejected_before_anything_is_judged(options, message):
@@ -151,7 +151,7 @@ def test_metrics_at_the_current_threshold_have_no_prefix():
     ],
 )
 def test_gates(limits, passed, note):
-    result = calibrate(BOTH, match="fuzzy", at_least=limits)
+    result = calibrate(BOTH, match="fuzzy", min=limits)
     assert [gate.passed for gate in result.gates] == passed
     assert [gate.note for gate in result.gates] == note
     assert result.passed is all(passed)
@@ -159,7 +159,7 @@ def test_gates(limits, passed, note):
 
 @pytest.mark.parametrize("metric", ["kappa", "auc", "precision", "agreement", "recall"])
 def test_gate_fails_if_labels_have_one_verdict(metric):
-    result = calibrate(BOTH[:3], match="fuzzy", threshold=0.5, at_least={metric: 0.0})
+    result = calibrate(BOTH[:3], match="fuzzy", threshold=0.5, min={metric: 0.0})
     [gate] = result.gates
     assert (gate.passed, gate.note) == (False, "the labels do not have both verdicts")
     [warning] = result.warnings
@@ -263,9 +263,7 @@ def labels(tmp_path):
 
 
 def test_command_prints_current_and_best_threshold_and_examples(labels, capsys):
-    assert (
-        command_module.command.main([str(labels), "--match", "fuzzy"], standalone_mode=False) == 0
-    )
+    assert measure_command.main([str(labels), "--match", "fuzzy"], standalone_mode=False) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "fuzzy: 5 pairs with human verdicts"
     assert lines[1].startswith("current threshold 0.85: agreement 0.8")
@@ -276,7 +274,7 @@ def test_command_prints_current_and_best_threshold_and_examples(labels, capsys):
 
 
 def test_command_prints_json(labels, capsys):
-    command_module.command.main(
+    measure_command.main(
         [str(labels), "--match", "fuzzy", "--format", "json"], standalone_mode=False
     )
     assert json.loads(capsys.readouterr().out)["best"]["kappa"] == 1.0
@@ -287,7 +285,7 @@ def test_markdown_and_csv_have_no_values(labels, capsys):
         ("markdown", "- human verdict match, similarity 0.800\n"),
         ("csv", '"best"'),
     ):
-        command_module.command.main(
+        measure_command.main(
             [str(labels), "--match", "fuzzy", "--format", form], standalone_mode=False
         )
         shown = capsys.readouterr().out
@@ -298,7 +296,7 @@ def test_markdown_and_csv_have_no_values(labels, capsys):
 def test_warnings_are_part_of_the_table(tmp_path, capsys):
     file = tmp_path / "labels.jsonl"
     file.write_text("".join(json.dumps({**row, "verdict": True}) + "\n" for row in ROWS))
-    command_module.command.main([str(file), "--match", "fuzzy"], standalone_mode=False)
+    measure_command.main([str(file), "--match", "fuzzy"], standalone_mode=False)
     printed = capsys.readouterr()
     assert ("warning: every label says a match" in printed.out, printed.err) == (True, "")
 

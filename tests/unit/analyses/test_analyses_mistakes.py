@@ -251,17 +251,17 @@ def test_open_file_is_released_if_the_other_side_is_missing():
             id="misspelled-depth",
         ),
         pytest.param(
-            {"at_least": {"micro.f1": "x"}},
-            "at_least: expected a number for micro.f1, got 'x'",
+            {"min": {"micro.f1": "x"}},
+            "min: expected a number for micro.f1, got 'x'",
             id="limit-is-a-string",
         ),
         pytest.param(
-            {"at_most": {"micro.f1": float("nan")}},
-            "at_most: the limit of micro.f1 must be a finite number",
+            {"max": {"micro.f1": float("nan")}},
+            "max: the limit of micro.f1 must be a finite number",
             id="limit-not-finite",
         ),
         pytest.param(
-            {"at_least": {"micro.f2": 1}},
+            {"min": {"micro.f2": 1}},
             "unknown metric 'micro.f2'; did you mean 'micro.f1'?",
             id="unknown-metric",
         ),

@@ -284,7 +284,7 @@ def test_other_rules_are_not_applied(tmp_path):
     assert fm.review(run).effect is not None
     other = fm.review(run, rules={"total": "exact"})
     assert other.effect is None
-    assert "the rules are not those of the run" in other.note
+    assert "the rules differ from the rules of the run" in other.note
     assert fm.review(run, rules={"vendor": {"match": "fuzzy"}}).effect is not None
 
 

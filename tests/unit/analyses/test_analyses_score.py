@@ -58,12 +58,12 @@ def test_metrics_of_a_run():
 
 
 def test_gates_pass_or_fail():
-    run = fm.score(TRUTH, PREDICTIONS, at_least={"micro.f1": 0.1}, at_most={"hallucination": 0.0})
+    run = fm.score(TRUTH, PREDICTIONS, min={"micro.f1": 0.1}, max={"hallucination": 0.0})
     assert run.passed
-    assert not fm.score(TRUTH, PREDICTIONS, at_least={"attributes.name.recall": 0.6}).passed
+    assert not fm.score(TRUTH, PREDICTIONS, min={"attributes.name.recall": 0.6}).passed
 
 
-@pytest.mark.parametrize("settings", [{"at_least": {"micro.f9": 1}}, {"at_most": {"unknown": 0}}])
+@pytest.mark.parametrize("settings", [{"min": {"micro.f9": 1}}, {"max": {"unknown": 0}}])
 def test_gate_on_unknown_metric_is_rejected(settings):
     with pytest.raises(fm.ConfigError, match="unknown metric"):
         fm.score(TRUTH, PREDICTIONS, **settings)
@@ -210,11 +210,11 @@ def test_every_public_name_can_be_imported():
     ("truth", "options", "failures"),
     [
         pytest.param([{"id": "a", "x": 1}], {}, (), id="passed"),
-        pytest.param([{"id": "a", "x": 1}], {"at_least": {"attributes.y.f1": 0}},
+        pytest.param([{"id": "a", "x": 1}], {"min": {"attributes.y.f1": 0}},
                      ("unknown_metric",), id="unknown-metric"),
         pytest.param([{"id": "a", "x": 1}, {"id": "b", "x": float("nan")}], {},
                      ("invalid_truth",), id="nan-in-ground-truth"),
-        pytest.param([{"id": "a", "x": 2}], {"at_least": {"micro.f1": 1}},
+        pytest.param([{"id": "a", "x": 2}], {"min": {"micro.f1": 1}},
                      ("gate_failed",), id="gate-failed"),
     ],
 )  # fmt: skip

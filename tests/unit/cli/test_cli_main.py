@@ -10,7 +10,7 @@ import sys
 import click
 import pytest
 
-from fieldmark.cli.main import fieldmark
+from fieldmark.cli.main import fieldmark, load_command
 from fieldmark.version import VERSION
 
 
@@ -68,7 +68,6 @@ def test_module_returns_exit_codes():
         pytest.param("score --ruls x", "unknown option '--ruls'; did you mean '--rules'?", id="typo"),
         pytest.param("score --zzz", "unknown option '--zzz'; see 'fieldmark score --help'", id="unknown-option"),
         pytest.param("score --rules", "option '--rules' requires an argument", id="no-value"),
-        pytest.param("diff a", "AFTER is required; see 'fieldmark diff --help'", id="missing-argument"),
         pytest.param("eval", "FILES is required, unless --resume is given; see 'fieldmark eval --help'", id="no-files"),
         pytest.param("demo --top x", "--top: expected an integer of at least 0, got 'x'", id="not-an-integer"),
         pytest.param("serve --port 70000", "--port: expected an integer from 0 to 65535, got '70000'", id="out-of-range"),
@@ -83,12 +82,14 @@ def test_module_returns_exit_codes():
         pytest.param("runs --metric micro_f1", "--metric requires --trend", id="trend-option-without-trend"),
         pytest.param("runs --yes", "--yes requires --delete", id="yes-without-delete"),
         pytest.param("runs a --delete --note b", "--note cannot be used with --delete", id="note-with-delete"),
-        pytest.param("calibrate a --evaluator b", "--evaluator requires --eval", id="evaluator-without-eval"),
+        pytest.param("calibrate measure a --evaluator b", "--evaluator requires --eval", id="evaluator-without-eval"),
         pytest.param(
             "score a --id key --resume run",
             "--resume uses the inputs and options that are stored with the run; remove the inputs, --id",
             id="resume-with-options",
         ),
+        pytest.param("doctor --installed", "--installed requires --plugins", id="installed-without-plugins"),
+        pytest.param("doctor readers", "KINDS requires --plugins", id="kinds-without-plugins"),
         pytest.param("import agentw", "unknown command 'agentw'; did you mean 'agentv'?", id="subcommand"),
     ],
 )  # fmt: skip
@@ -97,9 +98,15 @@ def test_usage_errors_are_one_line(words, message):
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"fieldmark: {message}\n")
 
 
-@pytest.mark.parametrize("name", fieldmark.list_commands(None))
+def _all_commands():
+    for name in fieldmark.list_commands(None):
+        yield name
+        yield from (f"{name} {own}" for own in getattr(load_command(name), "commands", ()))
+
+
+@pytest.mark.parametrize("name", [*_all_commands()])
 def test_help_groups_options_and_fits_80_columns(name):
-    command = fieldmark.get_command(None, name)
+    command = load_command(name)
     with click.Context(command, info_name=name, terminal_width=80) as context:
         text = command.get_help(context)
     assert max(map(len, text.splitlines())) <= 80
@@ -111,8 +118,8 @@ def test_help_groups_options_and_fits_80_columns(name):
         assert not isinstance(param, click.Option) or param.help.endswith((".", "]"))
 
 
-@pytest.mark.parametrize("name", fieldmark.list_commands(None))
+@pytest.mark.parametrize("name", [*_all_commands()])
 def test_help_has_a_short_option_in_any_context(name):
-    command = fieldmark.get_command(None, name)
+    command = load_command(name)
     with click.Context(command) as context:
         assert command.get_help_option(context).opts == ["-h", "--help"]

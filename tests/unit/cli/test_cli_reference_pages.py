@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from fieldmark import registry
-from fieldmark.evaluators.field_evaluator import FieldEvaluator
+from fieldmark.evaluators.field_evaluators import FieldEvaluator
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.outcome import Outcome
-from fieldmark.rules.targets import CALL_KEYS
+from fieldmark.rules.target_settings import CALL_KEYS
 from fieldmark.runs.eval_file import CASE_KEYS, EVAL_KEYS
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.compare.lexical import text_reader
-from fieldmark.compare.lexical.text_reader import TextTokenKind, read_text, same_value
+from fieldmark.compare.lexical import tokens
+from fieldmark.compare.lexical.text_reader import read_text
+from fieldmark.compare.lexical.tokens import TextTokenKind, same_value
 
 SAME = [
     pytest.param("1,200", "1200.00", id="thousands"),
@@ -132,7 +133,7 @@ def test_amounts_of_many_currencies_are_compared_by_their_keys_only():
     """Otherwise, two texts with a hundred amounts would have a million pairs of quantities."""
     (amount,) = read_text("$1,240.00")
     assert len(amount.keys) > 10
-    assert text_reader._irregular(amount.keys) == ()
+    assert tokens._irregular(amount.keys) == ()
 
 
 def test_short_word_in_capitals_may_be_a_code_with_another_meaning():

@@ -11,7 +11,7 @@ from fieldmark.compare.provider_lookup import (
     with_provider_options,
 )
 from fieldmark.compare.semantic import Semantic
-from fieldmark.judges.providers.python import PythonProvider
+from fieldmark.judges.similarity_providers import PythonProvider
 from fieldmark.model.comparison import MATCHED
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.rules.rules_file import read_rules

@@ -6,8 +6,8 @@ from array import array
 
 import pytest
 
-from fieldmark.data import layout as module
-from fieldmark.data.layout import DuplicateIds, first_duplicate
+from fieldmark.data import row_layout as module
+from fieldmark.data.row_layout import DuplicateIds, first_duplicate
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from fieldmark.analyses.infer import infer
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.json_rows import JsonlSource
-from fieldmark.data.layout import DuplicateIds, Layout
 from fieldmark.data.pairing import OffsetIndex, open_pairs, open_truth
+from fieldmark.data.row_layout import DuplicateIds, Layout
 from fieldmark.errors import DataError, MissingExtra, OptionError
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING
@@ -529,7 +529,7 @@ def test_missing_dependency_is_an_error(write, name, monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_number_of_cases(write, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.layout._BY_SORTING", 1000)
+    monkeypatch.setattr("fieldmark.data.row_layout._BY_SORTING", 1000)
 
     def peak(size):
         rows = [{"id": f"{n:07d}", "expected": {"t": "x" * 300}} for n in range(size)]

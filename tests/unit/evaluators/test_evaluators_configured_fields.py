@@ -13,7 +13,7 @@ from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.evaluators.configured_fields import FieldAccuracy, FieldConfusion
+from fieldmark.evaluators.field_evaluators import FieldAccuracy, FieldConfusion
 from fieldmark.metrics.rates import rates
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts

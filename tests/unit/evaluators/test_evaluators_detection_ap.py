@@ -8,7 +8,7 @@ import pytest
 
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.detection_ap import DetectionAp
-from fieldmark.metrics.detection.coco import coco_ap
+from fieldmark.metrics.average_precision import coco_ap
 from fieldmark.model.json import MISSING
 
 CAR, DOG = [0, 0, 10, 10], [50, 50, 80, 90]

@@ -7,7 +7,7 @@ from evaluator_fields import fields
 from walk_through import CANDIDATE, EXPECTED, STRATEGIES
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
+from fieldmark.evaluators.field_evaluators import ExtractionMetrics
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule

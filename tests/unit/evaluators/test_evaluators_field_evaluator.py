@@ -10,11 +10,14 @@ from typing import ClassVar
 import pytest
 
 from fieldmark.compare.exact import Exact
-from fieldmark.evaluators import field_evaluator
-from fieldmark.evaluators.configured_fields import FieldAccuracy, FieldConfusion
-from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
+from fieldmark.evaluators import field_evaluators
+from fieldmark.evaluators.field_evaluators import (
+    ExtractionMetrics,
+    FieldAccuracy,
+    FieldConfusion,
+    ResponseQuality,
+)
 from fieldmark.evaluators.line_items import LineItems
-from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING
@@ -90,7 +93,7 @@ def test_line_items_have_no_document_rules():
 def test_plan_is_compiled_once_for_sequential_cases(monkeypatch):
     compiled = []
     monkeypatch.setattr(
-        field_evaluator, "compile_plan", lambda rules: compiled.append(rules) or COMPILE(rules)
+        field_evaluators, "compile_plan", lambda rules: compiled.append(rules) or COMPILE(rules)
     )
     evaluator = ExtractionMetrics()
     for _ in range(5):
@@ -99,7 +102,7 @@ def test_plan_is_compiled_once_for_sequential_cases(monkeypatch):
 
 
 def test_plan_is_replaced_before_rare_keys_accumulate(monkeypatch):
-    monkeypatch.setattr(field_evaluator, "_MAX_PLAN_CASES", 3)
+    monkeypatch.setattr(field_evaluators, "_MAX_PLAN_CASES", 3)
     evaluator = ExtractionMetrics()
     sizes = []
     for number in range(7):
@@ -108,7 +111,7 @@ def test_plan_is_replaced_before_rare_keys_accumulate(monkeypatch):
     assert sizes == [1, 2, 3, 1, 2, 3, 1]
 
 
-COMPILE = field_evaluator.compile_plan
+COMPILE = field_evaluators.compile_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
 from fieldmark.compare.numeric import Boolean, NumericTolerance
 from fieldmark.compare.semantic import Semantic
-from fieldmark.evaluators.configured_fields import FieldAccuracy
+from fieldmark.evaluators.field_evaluators import FieldAccuracy
 from fieldmark.model.rule import Rule
 
 BOX = [10, 10, 30, 30]

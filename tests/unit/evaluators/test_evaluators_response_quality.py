@@ -11,7 +11,7 @@ from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.evaluators.field_evaluators import ResponseQuality
 from fieldmark.metrics.conventions import RqsWeights
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING

@@ -12,8 +12,8 @@ import pytest
 
 from fieldmark.compare.fuzzy import Algorithm, Fuzzy
 from fieldmark.evaluators.base import Status
-from fieldmark.evaluators.configured_fields import FieldAccuracy, FieldConfusion
 from fieldmark.evaluators.constraints import Constraint, Constraints
+from fieldmark.evaluators.field_evaluators import FieldAccuracy, FieldConfusion
 from fieldmark.evaluators.line_items import LineItems
 from fieldmark.judges.code_judge import CodeJudge
 from fieldmark.model.case import Case, CaseContext, CaseInput

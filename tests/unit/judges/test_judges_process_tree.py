@@ -20,9 +20,9 @@ from fieldmark.judges.managed_process import (
     ManagedProcess,
     ProcessFailure,
     ProcessGroup,
+    ProcessPool,
     run_process,
 )
-from fieldmark.judges.process_pool import ProcessPool
 from fieldmark.judges.process_tree import JobObject, unavailable_limits
 from fieldmark.judges.program import ProcessLimits, Program
 from unit.judges.judge_processes import PYTHON, new_marker, open_files, remaining, script

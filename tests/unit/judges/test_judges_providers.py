@@ -12,11 +12,10 @@ from edges.llm_server import first, serving, status
 from fieldmark.compare.semantic import Semantic, is_guarded, is_persuadable
 from fieldmark.errors import OptionError
 from fieldmark.judges import retry as rate_limiter
-from fieldmark.judges.providers import model2vec
-from fieldmark.judges.providers.model2vec import Model2Vec
-from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
-from fieldmark.judges.providers.python import PythonProvider
+from fieldmark.judges import similarity_providers
+from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
 from fieldmark.judges.retry import Clock
+from fieldmark.judges.similarity_providers import Model2Vec, PythonProvider
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import Reason
@@ -260,8 +259,10 @@ def model(monkeypatch, tmp_path):
     module = types.ModuleType("model2vec")
     module.StaticModel = StaticModel
     monkeypatch.setitem(sys.modules, "model2vec", module)
-    monkeypatch.setattr(model2vec, "find_spec", lambda name: True if name == "model2vec" else None)
-    model2vec._load_encoder.cache_clear()
+    monkeypatch.setattr(
+        similarity_providers, "find_spec", lambda name: True if name == "model2vec" else None
+    )
+    similarity_providers._load_encoder.cache_clear()
     directory = tmp_path / "model"
     directory.mkdir()
     (directory / "model.safetensors").write_bytes(b"weights")
@@ -300,8 +301,8 @@ def test_model_that_cannot_be_loaded_is_an_error_for_every_pair(model, make):
 
 
 def test_missing_model2vec_names_the_extra(monkeypatch, tmp_path):
-    monkeypatch.setattr(model2vec, "find_spec", lambda _: None)
-    model2vec._load_encoder.cache_clear()
+    monkeypatch.setattr(similarity_providers, "find_spec", lambda _: None)
+    similarity_providers._load_encoder.cache_clear()
     provider = Model2Vec(model=str(tmp_path))
     assert "fieldmark[semantic]" in provider.unready()
     assert "fieldmark[semantic]" in provider.similarities([("a", "b")])[0].note

@@ -97,11 +97,11 @@ def as_json(value):
     [
         ("show", {"run": "first"}, lambda: tools.show_cases("runs/first", top=25).to_dict()),
         ("show", {"run": "first", "case": "b"}, lambda: case_document(fm.open_run("runs/first").cases["b"])),
-        ("explain", {"run": "first", "case": "b", "path": "total"}, lambda: fm.explain("runs/first", "b", "total").to_dict()),
-        ("improve", {"run": "latest~1"}, lambda: fm.improve("runs/first").to_dict()),
+        ("show", {"run": "first", "case": "b", "path": "total"}, lambda: fm.explain("runs/first", "b", "total").to_dict()),
+        ("improve", {"run": "latest~1"}, lambda: {**fm.improve("runs/first").to_dict(), "weak_slices": fm.find_slices("runs/first").to_dict()}),
         ("diff", {"before": "runs/first", "after": "latest"}, lambda: fm.diff("runs/first", "runs/second").to_dict()),
     ],
-    ids=["show", "show-case", "explain", "improve", "diff"],
+    ids=["show", "show-case", "show-field", "improve", "diff"],
 )  # fmt: skip
 def test_result_is_that_of_the_command(call, tool, arguments, expected):
     result = call(tool, **arguments)
@@ -111,7 +111,7 @@ def test_result_is_that_of_the_command(call, tool, arguments, expected):
 
 def test_score_has_the_metrics_of_the_command_and_the_worst_cases(call):
     found = call("score", **FILES, rules="rules.yaml", min={"micro_f1": 0.99}).structured_content
-    run = fm.score(*FILES.values(), rules="rules.yaml", at_least={"micro_f1": 0.99})
+    run = fm.score(*FILES.values(), rules="rules.yaml", min={"micro_f1": 0.99})
     expected = as_json(run.to_dict())
     assert {key: found[key] for key in expected} == expected
     assert not found["passed"]
@@ -179,7 +179,7 @@ PLACES = [
     ("infer", "truth", {}),
     ("infer", "predictions", {"truth": "truth.jsonl"}),
     ("show", "run", {}),
-    ("explain", "run", {"case": "a", "path": "total"}),
+    ("show", "run", {"case": "a", "path": "total"}),
     ("improve", "run", {}),
     ("diff", "before", {"after": "first"}),
     ("diff", "after", {"before": "first"}),
@@ -265,7 +265,7 @@ def test_nothing_is_written_by_a_read_only_server(base, call):
         ("score", {**FILES, "by": ["vendor"], "rules": "rules.yaml"}),
         ("show", {"run": "latest"}),
         ("show", {"run": "none"}),
-        ("explain", {"run": "first", "case": "b", "path": "total"}),
+        ("show", {"run": "first", "case": "b", "path": "total"}),
         ("improve", {"run": "sec"}),
         ("diff", {"before": "first", "after": "latest"}),
         ("infer", FILES),
@@ -381,8 +381,8 @@ def nested(depth):
         ("show", {"run": "first", "only_mistakes": True}, "only_mistakes requires case"),
         ("show", {"run": "first", "verdict": "ok"}, "must be one of: pass, partial, fail, error"),
         ("show", {"run": "first", "mistake": "missing"}, "must be one of"),
-        ("explain", {"run": "first", "case": "a", "path": "totl"}, "did you mean 'total'?"),
-        ("explain", {"run": "first", "case": "a"}, "path: "),
+        ("show", {"run": "first", "case": "a", "path": "totl"}, "did you mean 'total'?"),
+        ("show", {"run": "first", "path": "total"}, "path requires case"),
         ("diff", {"before": "first", "after": "second", "max_drop": {"nothing": 1}}, ""),
     ],
     ids=range(35),

@@ -149,7 +149,7 @@ def test_evaluator_whose_fields_no_ground_truth_has_passes_no_gate():
     evaluator = {"name": "header", "type": "field_accuracy", "fields": [{"path": "po"}]}
     run = fm.evaluate(
         {"cases": [case], "evaluators": [evaluator]},
-        at_least={"evaluators.header.mean_score": 0.9},
+        min={"evaluators.header.mean_score": 0.9},
     )
     assert run.summary.evaluators["header"].is_vacuous
     assert not run.passed
@@ -169,14 +169,14 @@ PAIR = [({"total": 5}, {"total": 5})]
     ],
 )
 def test_vacuous_metric_passes_no_gate(options, metric):
-    run = fm.score(PAIR, at_least={metric: 0.5}, **options)
+    run = fm.score(PAIR, min={metric: 0.5}, **options)
     assert not run.passed
     assert run.summary.gates[0].note in ("nothing was scored", "undefined")
 
 
 @pytest.mark.parametrize("metric", ["mean_score", "verdicts.pass", "cases.perfect"])
 def test_cases_with_nothing_to_score_pass_no_gate(metric):
-    run = fm.score([({"total": None}, {"total": None})], at_least={metric: 1})
+    run = fm.score([({"total": None}, {"total": None})], min={metric: 1})
     assert [(gate.passed, gate.note) for gate in run.summary.gates] == [
         (False, "nothing was scored")
     ]
@@ -186,7 +186,7 @@ def test_cases_with_nothing_to_score_pass_no_gate(metric):
 def test_evaluators_that_compare_no_fields_score_cases(metric):
     evaluator = {"name": "sums", "type": "constraints", "rules": ["net + 2 == total"]}
     cases = [{"id": "a", "candidate": {"total": 3, "net": 1}}]
-    run = fm.evaluate({"cases": cases, "evaluators": [evaluator]}, at_least={metric: 1})
+    run = fm.evaluate({"cases": cases, "evaluators": [evaluator]}, min={metric: 1})
     assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(True, "")]
 
 
@@ -201,12 +201,12 @@ def test_evaluators_that_compare_no_fields_score_cases(metric):
     ],
 )
 def test_mistakes_are_not_counted_if_no_expected_value_met_a_prediction(metric, note):
-    run = fm.score([({"total": 5}, {"sum": 5})], at_most={metric: 9})
+    run = fm.score([({"total": 5}, {"sum": 5})], max={metric: 9})
     assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(not note, note)]
 
 
 def test_run_with_scored_fields_passes():
-    assert fm.score(PAIR, at_least={"macro_f1_by_attribute": 1, "mean_score": 1}).passed
+    assert fm.score(PAIR, min={"macro_f1_by_attribute": 1, "mean_score": 1}).passed
 
 
 def test_configured_scope_without_fields_is_rejected():
@@ -233,13 +233,13 @@ def test_field_with_an_index_is_an_attribute_of_its_own_in_the_score():
 
 @pytest.mark.parametrize("name", ["safety", "quality.safety"])
 def test_safety_that_was_not_evaluated_passes_no_gate(name):
-    (gate,) = fm.score(PAIR, at_least={name: 0.5}).summary.gates
+    (gate,) = fm.score(PAIR, min={name: 0.5}).summary.gates
     assert (gate.value, gate.passed, gate.note) == (1.0, False, "not evaluated")
 
 
 def test_vacuous_accuracy_passes_no_gate_although_fields_were_scored():
     pair = {"a": 1, "n": None}, {"b": 2, "n": None}
-    run = fm.score([pair], at_least={"accuracy": 0.5}, at_most={"hallucination": 1})
+    run = fm.score([pair], min={"accuracy": 0.5}, max={"hallucination": 1})
     accuracy, hallucination = run.summary.gates
     assert (accuracy.value, accuracy.passed, accuracy.note) == (1.0, False, "nothing was scored")
     assert hallucination.passed

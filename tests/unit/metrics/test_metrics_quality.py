@@ -16,7 +16,6 @@ from fieldmark.metrics.quality import (
     quality,
     quality_metrics,
     quality_score,
-    rqs_formula,
 )
 
 LITERAL = CountingOptions(graded=False)
@@ -132,14 +131,6 @@ def test_response_quality_score(words, options, safety, rqs):
     metrics = quality(counted(words), CountingOptions(**options), safety)
     assert metrics.rqs == pytest.approx(rqs, abs=1e-9)
     assert metrics.rqs <= metrics.rqs_max
-
-
-def test_formula_names_the_maximum_of_the_response_quality_score():
-    minus = "\N{MINUS SIGN}"
-    assert rqs_formula(CountingOptions()) == (
-        f"RQS = 0.45 · accuracy + 0.25 · completeness + 0.15 · safety {minus} 0.15 · hallucination;"
-        " at most 0.85"
-    )
 
 
 def test_evaluated_safety_is_not_flagged():

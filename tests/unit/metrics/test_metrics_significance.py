@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from fieldmark.metrics.significance import flip_signs, holm, mcnemar, permutation_p
+from fieldmark.metrics.significance import flip_signs, gate_size, holm, mcnemar, permutation_p
 
 
 @pytest.mark.parametrize(
@@ -70,3 +73,63 @@ def test_normal_tail_extends_beyond_the_permutations():
 )
 def test_p_value_without_variation_is_one(differences):
     assert permutation_p(np.array(differences)) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("alpha", "power"),
+    [pytest.param(0.05, 0.8, id="default"), pytest.param(0.01, 0.9, id="stricter")],
+)
+def test_size_is_that_of_a_one_sided_test_of_a_mean(alpha, power):
+    """At 0.5, the variation does not change with the mean."""
+    found = gate_size(0.5, 0.02, 100, drop=1e-3, alpha=alpha, power=power)
+    want = ((norm.ppf(1 - alpha) + norm.ppf(power)) * 0.2 / 1e-3) ** 2
+    assert found.cases == pytest.approx(want, rel=1e-3)
+    assert found.limit == pytest.approx(0.5 - norm.ppf(1 - alpha) * 0.2 / math.sqrt(found.cases))
+
+
+def test_smaller_drops_need_more_cases():
+    sizes = [gate_size(0.9, 0.01, 400, drop=drop).cases for drop in (0.1, 0.05, 0.02, 0.01)]
+    assert sizes == sorted(sizes)
+    assert sizes[3] > 3 * sizes[2]
+
+
+def test_detectable_drop_needs_as_many_cases_as_the_run_has():
+    found = gate_size(0.9, 0.015, 400, drop=0.02)
+    assert gate_size(0.9, 0.015, 400, drop=found.detectable).cases == pytest.approx(400, abs=1)
+
+
+def test_metric_for_which_less_is_better_has_a_limit_above():
+    found = gate_size(0.1, 0.015, 400, drop=0.02, less_is_better=True)
+    mirrored = gate_size(0.9, 0.015, 400, drop=0.02)
+    assert found.cases == mirrored.cases
+    assert found.limit == pytest.approx(1 - mirrored.limit)
+
+
+def test_metric_that_does_not_vary_is_assumed_to_vary_like_a_share():
+    found = gate_size(1.0, 0.0, 50, drop=0.02)
+    z = norm.ppf(0.95) + norm.ppf(0.8)
+    assert found.cases == math.ceil(z**2 * 0.98 * 0.02 / 0.02**2)
+    assert found.limit < 1
+
+
+SOURCES = {
+    "pass-or-fail": lambda chance, mean, size: (chance.random(size) < mean).astype(float),
+    "shares-of-fields": lambda chance, mean, size: chance.binomial(10, mean, size) / 10,
+    "spread-out": lambda chance, mean, size: chance.beta(4 * mean, 4 * (1 - mean), size),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(("mean", "drop"), [(0.9, 0.03), (0.6, 0.05)])
+def test_simulated_gates_detect_the_drop_and_rarely_fail_without_one(source, mean, drop):
+    """Rates of 4,000 simulated runs have a standard error of at most 0.007."""
+    chance = np.random.default_rng(7)
+    draw = SOURCES[source]
+    deviation = draw(chance, mean, 200_000).std() / math.sqrt(300)
+    found = gate_size(mean, deviation, 300, drop=drop)
+    below = [
+        (draw(chance, center, (4_000, found.cases)).mean(axis=1) < found.limit).mean()
+        for center in (mean, mean - drop)
+    ]
+    assert below[0] == pytest.approx(0.05, abs=0.025)
+    assert below[1] == pytest.approx(0.8, abs=0.035)

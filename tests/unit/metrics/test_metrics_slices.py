@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
+from scipy.stats import fisher_exact
 
 from fieldmark.errors import ConfigError, OptionError
+from fieldmark.metrics.significance import holm
 from fieldmark.metrics.slices import (
     MAX_SLICES,
+    SearchedCase,
     check_slice_count,
+    find_weak_slices,
     parse_slice_keys,
-    slice_text,
     value_texts,
 )
 from fieldmark.model.case import Case, CaseContext
+from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING
 from json_strategies import any_json
 
@@ -107,5 +113,170 @@ def test_too_many_slices_name_the_key_with_the_most():
         check_slice_count([*names, "tag=b"], keys)
 
 
-def test_slice_without_a_value_has_a_name_for_people():
-    assert slice_text("vendor", "") == "vendor = (none)"
+FIELDS = 8
+
+
+def case(features, right):
+    wrong = FIELDS - right
+    f1 = 2 * right / (2 * right + 2 * wrong)
+    return SearchedCase(features, Counts(tp=right, fp=wrong, fn=wrong), f1)
+
+
+def drawn(cases, seed, share):
+    """Return cases with random values; `share` gives the share of right fields of a case."""
+    chance = random.Random(seed)
+    found = []
+    for _ in range(cases):
+        features = {
+            "vendor": [chance.choice("ABCDE")],
+            "country": [chance.choice(["DE", "FR", "US"])],
+            "tag": chance.sample(["scan", "mail", "fax"], chance.randrange(3)),
+        }
+        if chance.random() < 0.5:
+            features["discount"] = ["yes"]
+        p = share(features)
+        found.append(case(features, sum(chance.random() < p for _ in range(FIELDS))))
+    return found
+
+
+def shuffled(cases, seed):
+    features = [each.features for each in cases]
+    random.Random(seed).shuffle(features)
+    return [each._replace(features=own) for each, own in zip(cases, features, strict=True)]
+
+
+def conditions(found):
+    return [each.conditions for each in found.slices]
+
+
+def test_planted_slice_is_found_alone():
+    cases = drawn(400, 1, lambda own: 0.6 if own["vendor"] == ["C"] else 0.93)
+    found = find_weak_slices(cases)
+    assert conditions(found) == [(("vendor", "C"),)]
+    [weak] = found.slices
+    own = [each for each in cases if each.features["vendor"] == ["C"]]
+    assert weak.cases == len(own)
+    assert weak.f1 == pytest.approx(sum(each.counts.tp for each in own) / (FIELDS * len(own)))
+    assert weak.adjusted < 0.001 < weak.others - weak.f1
+
+
+@pytest.mark.parametrize(
+    ("weak", "expected"),
+    [
+        pytest.param(lambda own: "fax" in own.get("tag", ()), (("tag", "fax"),), id="tag"),
+        pytest.param(lambda own: "discount" not in own, (("discount", ""),), id="absent-value"),
+    ],
+)
+def test_slices_by_tag_and_without_a_value_are_found(weak, expected):
+    cases = drawn(400, 2, lambda own: 0.6 if weak(own) else 0.93)
+    assert expected in conditions(find_weak_slices(cases))
+
+
+def test_weak_pair_is_found_as_the_weakest_slice():
+    def share(own):
+        return 0.4 if own["vendor"] == ["B"] and own["country"] == ["FR"] else 0.93
+
+    [first, *_] = find_weak_slices(drawn(900, 3, share)).slices
+    assert set(first.conditions) == {("vendor", "B"), ("country", "FR")}
+
+
+def test_pair_is_not_reported_if_one_of_its_keys_explains_it():
+    cases = drawn(900, 4, lambda own: 0.5 if own["vendor"] == ["B"] else 0.93)
+    assert conditions(find_weak_slices(cases)) == [(("vendor", "B"),)]
+
+
+def test_slices_with_the_same_cases_are_one_slice():
+    cases = drawn(300, 5, lambda own: 0.5 if own["vendor"] == ["B"] else 0.95)
+    for each in cases:
+        each.features["city"] = [f"city of {each.features['vendor'][0]}"]
+    [found] = find_weak_slices(cases).slices
+    assert {found.conditions, *found.same} == {(("vendor", "B"),), (("city", "city of B"),)}
+
+
+def test_weak_slice_names_its_weak_attributes_and_a_weaker_slice_with_its_cases():
+    cases = []
+    for number in range(200):
+        weak = number < 40
+        wrong = {"total"} if weak else set()
+        wrong |= {"date"} if number % 10 == 0 else set()
+        # The address of two weak receipts is not that of the others.
+        features = {"company": ["A" if weak else "B"], "address": ["a" if number < 38 else "b"]}
+        right = 1 if weak else 4
+        cases.append(case(features, right)._replace(wrong=frozenset(wrong)))
+    first, second = find_weak_slices(cases).slices
+    assert {first.conditions, second.conditions} == {(("company", "A"),), (("address", "a"),)}
+    assert [each.attribute for each in first.attributes] == ["total"]
+    inside = [number < first.cases for number in range(200)]
+    for share, of in ((first.attributes[0].wrong, True), (first.attributes[0].others, False)):
+        places = [number for number in range(200) if inside[number] is of]
+        assert share == pytest.approx(sum(n < 40 for n in places) / len(places))
+    assert first.overlap is None
+    assert second.overlap == (first.conditions[0], 38)
+
+
+def test_frequent_value_of_a_key_with_many_values_is_found():
+    cases = drawn(300, 9, lambda own: 0.5 if own["vendor"] == ["B"] else 0.95)
+    for number, each in enumerate(cases):
+        vendor = each.features.pop("vendor")
+        each.features["supplier"] = ["weak"] if vendor == ["B"] else [str(number)]
+    assert (("supplier", "weak"),) in conditions(find_weak_slices(cases))
+
+
+def test_small_slices_are_not_tested():
+    cases = drawn(100, 6, lambda _: 0.9)
+    for number, each in enumerate(cases):
+        each.features["id"] = [str(number)]
+        each.features["rare"] = ["x" if number < 19 else "y"]
+    assert find_weak_slices(cases[:30]).tested == 0
+    tested = find_weak_slices(cases, min_cases=19).tested
+    assert tested - find_weak_slices(cases, min_cases=20).tested >= 2
+
+
+def test_pair_that_is_almost_one_of_its_single_slices_is_not_tested():
+    cases = [
+        case({"a": [str(n % 2)], "b": [str((n + (n < 10)) % 2)]}, FIELDS - n % 3)
+        for n in range(100)
+    ]
+    assert find_weak_slices(cases).tested == 4
+    assert find_weak_slices(cases, min_cases=5).tested > 4
+
+
+def test_p_values_are_those_of_fishers_exact_test():
+    cases = drawn(200, 8, lambda own: 0.7 if own["country"] == ["DE"] else 0.85)
+    for each in cases:
+        for key in ("vendor", "tag", "discount"):
+            each.features.pop(key, None)
+    found = {each.conditions: each for each in find_weak_slices(cases, alpha=1.0).slices}
+    total = [sum(column) for column in zip(*(each.counts for each in cases), strict=True)]
+    overall = 2 * total[0] / (2 * total[0] + total[2] + total[3])
+    p = {}
+    for country in ("DE", "FR", "US"):
+        table = [[0, 0], [0, 0]]
+        for each in cases:
+            table[each.features["country"] != [country]][each.f1 >= overall] += 1
+        p[country] = fisher_exact(table, alternative="greater").pvalue
+    adjusted = holm(p)
+    for ((_, country),), weak in found.items():
+        assert weak.p == pytest.approx(p[country])
+        assert weak.adjusted == pytest.approx(adjusted[country])
+
+
+def false_alarms(trials):
+    """Return the share of searches with a finding, over cases of several kinds."""
+    found = 0
+    for seed in range(trials):
+        low = (0.4, 0.7, 0.9)[seed % 3]
+        cases = drawn(200, seed, lambda own, low=low: low if own["vendor"] == ["A"] else 0.95)
+        found += bool(find_weak_slices(shuffled(cases, seed), min_cases=10).slices)
+    return found / trials
+
+
+def test_nothing_is_found_if_values_are_shuffled():
+    """At most 5%; with 60 searches, 8 or more findings have a probability below 2%."""
+    assert false_alarms(60) <= 7 / 60
+
+
+@pytest.mark.prove
+def test_share_of_false_alarms_is_at_most_the_significance_level():
+    """2,000 searches have a standard error of at most 0.005."""
+    assert false_alarms(2_000) <= 0.05 + 2 * 0.005

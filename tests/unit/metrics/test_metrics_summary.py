@@ -5,10 +5,19 @@ from dataclasses import replace
 import pytest
 from metrics_cells import EXACT_PAIR, STRATEGY_PAIR, block_of
 
-from fieldmark.metrics.averages import MacroMean
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.summary import AppliedConvention, summarize
+from fieldmark.metrics.counts import ErrorCounts
+from fieldmark.metrics.rates import MacroMean
+from fieldmark.metrics.summary import (
+    NO_USAGE,
+    AppliedConvention,
+    AttributeSummary,
+    case_sort_key,
+    summarize,
+    total_usage,
+    worst_attributes,
+)
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules
@@ -89,3 +98,91 @@ def test_every_convention_reports_quality_of_its_own_fields():
     assert summary_of(EXACT_PAIR).quality.depth is Depth.LEAF
     assert summary_of(EXACT_PAIR, rules=Rules(depth=Depth.TOP)).quality.depth is Depth.TOP
     assert summary_of(EXACT_PAIR).quality.accuracy == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(("b", 0.2, 1, 0), ("a", 0.5, 9, 0), id="lower-f1-comes-first"),
+        pytest.param(("b", 0.5, 3, 0), ("a", 0.5, 2, 0), id="then-more-mistakes"),
+        pytest.param(("a", 0.5, 2, 0), ("b", 0.5, 2, 0), id="then-the-path"),
+        pytest.param(("b", 0.0, 1, 0), ("a", 0.1, 1, 0), id="nothing-matched-is-worst"),
+        pytest.param(("b", None, 1, 0), ("a", 0.1, 1, 0), id="undefined-with-mistakes-is-worst"),
+        pytest.param(("b", None, 0, 1), ("a", 0.1, 1, 0), id="undefined-with-errors-is-worst"),
+        pytest.param(
+            ("b", 0.7375, 3, 0), ("a", 0.7374999999999999, 2, 0), id="float-noise-is-a-tie"
+        ),
+    ],
+)
+def test_order_of_attributes(first, second):
+    found = dict(attribute(*row) for row in (second, first))
+    assert [path for path, _ in worst_attributes(found)] == [first[0], second[0]]
+
+
+@pytest.mark.parametrize("f1", [None, 0.0])
+def test_attribute_with_nothing_to_count_comes_last(f1):
+    nothing = attribute("a", f1, 0, 0, tp=0)
+    perfect = attribute("b", 1.0, 0, 0)
+    assert [path for path, _ in worst_attributes(dict([nothing, perfect]))] == ["b", "a"]
+
+
+def attribute(path, f1, mistakes, errors, *, tp=1):
+    """Return an attribute with more false positives, the fewer mistakes it has."""
+    return path, AttributeSummary(
+        tp=tp, tn=0, fp=tp * (9 - mistakes), fn=0, precision=None, recall=None, f1=f1, accuracy=None,
+        errors=errors, errors_by_type=ErrorCounts(wrong_value=mistakes),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param((0.2, 1, 7), (0.5, 9, 0), id="lower-score-comes-first"),
+        pytest.param((0.5, 3, 7), (0.5, 2, 0), id="then-more-mistakes"),
+        pytest.param((0.5, 2, 0), (0.5, 2, 7), id="then-the-order-of-the-run"),
+        pytest.param((None, 0, 7), (0.0, 9, 0), id="no-score-is-worst"),
+        pytest.param((0.7375, 2, 0), (0.7374999999999999, 2, 7), id="float-noise-is-a-tie"),
+    ],
+)
+def test_order_of_cases(first, second):
+    assert case_sort_key(*first) < case_sort_key(*second)
+
+
+OPENAI = {
+    "name": "openai",
+    "model": "m",
+    "calls": 2,
+    "input_tokens": 80,
+    "cost": 0.5,
+    "seconds": 1.5,
+}
+LOCAL = {
+    "name": "local",
+    "model": "n",
+    "calls": 1,
+    "output_tokens": 9,
+    "cost": None,
+    "seconds": 0.5,
+}
+
+
+@pytest.mark.parametrize(
+    ("providers", "totals"),
+    [
+        pytest.param([], (0, 0, 0, 0, 0.0, 0.0), id="no-providers-cost-nothing"),
+        pytest.param([OPENAI, OPENAI], (4, 160, 0, 0, 1.0, 3.0), id="usage-is-added"),
+        pytest.param(
+            [OPENAI, LOCAL], (3, 80, 9, 0, None, 2.0), id="one-unknown-cost-makes-the-total-unknown"
+        ),
+        pytest.param(
+            [{"estimated_calls": 3}], (0, 0, 0, 3, None, None), id="missing-cost-is-unknown"
+        ),
+    ],
+)
+def test_totals_over_providers(providers, totals):
+    names = ("calls", "input_tokens", "output_tokens", "estimated_calls", "cost", "seconds")
+    assert total_usage(providers) == {**dict(zip(names, totals, strict=True)), "asked": providers}
+
+
+def test_empty_usage_has_all_keys():
+    assert total_usage([]) == NO_USAGE

@@ -12,7 +12,7 @@ from rich.console import Console
 import fieldmark as fm
 from fieldmark.analyses.show import CaseList
 from fieldmark.evaluators.base import EvaluatorResult, Score
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.report.case_view import case_view, differing_pieces
 from fieldmark.report.html.cases import CaseLine
 from fieldmark.runs.stored_run import open_run

@@ -39,7 +39,7 @@ def test_headline_has_the_primary_metric_and_the_cases():
 
 
 def test_failed_gates_are_shown_and_others_counted():
-    run = fm.score(PAIRS, at_least={"micro.f1": 0.99, "macro_f1_by_case": 0.1})
+    run = fm.score(PAIRS, min={"micro.f1": 0.99, "macro_f1_by_case": 0.1})
     html = run._repr_html_()
     assert "<b>gate failed: micro.f1 is 0.9167, must be at least 0.99</b>" in html
     assert "<p>1 gate passed</p>" in html

@@ -28,7 +28,7 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def run():
-    return fm.score(PAIRS, at_least={"micro.f1": 0.9}, at_most={"hallucination": 0.5})
+    return fm.score(PAIRS, min={"micro.f1": 0.9}, max={"hallucination": 0.5})
 
 
 def test_attributes_with_the_same_f1_have_the_same_order_in_all_reports():
@@ -151,7 +151,7 @@ DOCUMENTS = st.dictionaries(KEYS, st.sampled_from([None, "", 1, 2, "a", "b"]), m
     convention=st.sampled_from(["confusion", "four_phase", "field_accuracy"]),
 )
 def test_plain_text_is_the_same_as_in_a_terminal(pairs, width, top, convention):
-    run = fm.score(pairs, convention=convention, at_least={"micro.f1": 0.9})
+    run = fm.score(pairs, convention=convention, min={"micro.f1": 0.9})
     document = run_document(run.summary, run.notes, top=top)
     console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(RichDocument(document), crop=False)

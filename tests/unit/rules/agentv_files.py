@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fieldmark.rules.agentv.native import yaml_text
+from fieldmark.rules.agentv import yaml_text
 
 DATA = Path(__file__).parents[2] / "data" / "agentv-document-extraction"
 EVAL_FILES = [

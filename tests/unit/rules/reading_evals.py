@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fieldmark.rules.config_values import Context
-from fieldmark.rules.evaluators import read_evaluators
+from fieldmark.rules.evaluator_settings import read_evaluators
 from fieldmark.rules.yaml_parser import parse_yaml
 from fieldmark.runs.eval_file import read_eval
 

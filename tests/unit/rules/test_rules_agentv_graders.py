@@ -9,8 +9,7 @@ import pytest
 from fieldmark.analyses.evaluate import evaluate
 from fieldmark.compare.fuzzy import Algorithm, Fuzzy
 from fieldmark.model.json import MISSING
-from fieldmark.rules.agentv.graders import COUNTERPARTS, counterpart
-from fieldmark.rules.agentv.native import import_agentv
+from fieldmark.rules.agentv import COUNTERPARTS, counterpart, import_agentv
 from fieldmark.runs.eval_file import load_eval
 from unit.rules.agentv_files import CASE, FILE, project
 from unit.rules.test_rules_agentv_suite import problems_of

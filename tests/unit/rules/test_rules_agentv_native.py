@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, reject
 
 from fieldmark.errors import ConfigError
-from fieldmark.rules.agentv.native import import_agentv, yaml_text
+from fieldmark.rules.agentv import import_agentv, yaml_text
 from fieldmark.rules.config_files import MAX_BYTES, parse_json
 from fieldmark.rules.yaml_parser import parse_yaml
 from fieldmark.runs.eval_file import load_eval

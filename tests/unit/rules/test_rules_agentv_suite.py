@@ -9,9 +9,8 @@ import pytest
 
 from fieldmark.errors import ConfigError, Location
 from fieldmark.model.json import MISSING
-from fieldmark.rules.agentv import is_agentv
-from fieldmark.rules.agentv import suite as own
-from fieldmark.rules.agentv.suite import Fixtures
+from fieldmark.rules import agentv as own
+from fieldmark.rules.agentv import Fixtures, is_agentv
 from fieldmark.rules.config_files import MAX_BYTES, load_file
 from fieldmark.rules.config_values import Context, Located, locate
 from fieldmark.runs.eval_file import load_eval

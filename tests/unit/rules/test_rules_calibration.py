@@ -10,8 +10,8 @@ import pytest
 import fieldmark as fm
 from fieldmark.errors import ConfigError
 from fieldmark.rules.rules_file import load_rules
+from fieldmark.runs.eval_file import check_file
 from fieldmark.runs.settings import resolve_settings
-from fieldmark.runs.validation import check_file
 
 ROWS = [{"expected": "Acme", "candidate": c, "verdict": v} for c, v in [
     ("acme", True), ("Acme.", True), ("Acmee", True), ("Bolt", False), ("Zinc", False),

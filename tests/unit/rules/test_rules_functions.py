@@ -16,7 +16,7 @@ from fieldmark.errors import ConfigError
 from fieldmark.python_function import PythonFunction
 from fieldmark.rules.config_values import Code, Context, Problems, locate
 from fieldmark.rules.rules_file import load_rules, read_rules
-from fieldmark.runs.validation import check_file
+from fieldmark.runs.eval_file import check_file
 from fieldmark.values.value_types import describe
 
 

@@ -9,11 +9,11 @@ from fieldmark import registry
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.registry import Plugin
 from fieldmark.rules.config_values import Context, Problems, locate
-from fieldmark.rules.evaluators import evaluator_keys, read_evaluators
+from fieldmark.rules.evaluator_settings import evaluator_keys, read_evaluators
 from fieldmark.rules.option_types import ConfigKey, KeyTable
 from fieldmark.rules.rules_file import FIELD_KEYS, rules_of
 from fieldmark.rules.scoring import GATE_KEYS
-from fieldmark.rules.targets import target_keys
+from fieldmark.rules.target_settings import target_keys
 from fieldmark.runs.eval_file import CASE_KEYS, EVAL_KEYS, ROW_KEYS, read_eval
 from fieldmark.runs.schemas import schema_of
 from fieldmark.values.annotations import NonNegativeInt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.runs.validation import FileKind, check_file
+from fieldmark.runs.eval_file import FileKind, check_file
 
 STRATEGIES = '{"cases": [{"number": "EXACT"}], "name": "FUZZY"}'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.errors import ConfigError
-from fieldmark.judges.llm.images import ImageError
+from fieldmark.judges.images import ImageError
 from fieldmark.judges.managed_process import ProcessGroup
 from fieldmark.runs.case_pages import MAX_PAGES, LocalPages, page_names
 from page_files import pdf, png

@@ -75,7 +75,7 @@ def test_run_of_an_earlier_version_has_the_metrics_of_its_summary(root):
 
 
 def test_four_phase_run_is_listed_with_its_rqs_and_the_verdict_of_its_gates(root):
-    fm.score(PAIRS, out=root / "third", convention="four_phase", at_least={"rqs": 0.9})
+    fm.score(PAIRS, out=root / "third", convention="four_phase", min={"rqs": 0.9})
     *_, third = list_runs(root)
     assert third.verdict == "fail"
     assert third.metrics["rqs"] == third.metrics["mean_score"] < 0.9

@@ -19,7 +19,7 @@ import fieldmark as fm
 from fieldmark.analyses.score import score_with
 from fieldmark.compare.semantic import Semantic
 from fieldmark.data.pairing import PairStream
-from fieldmark.judges.providers.python import PythonProvider
+from fieldmark.judges.similarity_providers import PythonProvider
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.rule import Rules
 from fieldmark.runs import kept_cases, session

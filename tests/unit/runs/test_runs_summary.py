@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
-from fieldmark.metrics.averages import MacroMean
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.gates import GateKind, GateResult
 from fieldmark.metrics.quality import QualityBuckets
-from fieldmark.metrics.rates import Rates
+from fieldmark.metrics.rates import MacroMean, Rates
 from fieldmark.metrics.summary import (
     AppliedConvention,
     AttributeSummary,
@@ -29,7 +29,6 @@ from fieldmark.metrics.summary import (
     summary_to_json,
 )
 from fieldmark.metrics.tally import CaseTotals, VerdictCounts
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.rule import Depth
 from fieldmark.values.records import to_json
 
@@ -114,7 +113,7 @@ def test_vacuous_mean_is_marked():
 def test_evaluators_warnings_and_gates_are_included():
     verdicts = VerdictCounts(passed=1)
     evaluator = EvaluatorSummary(mean_score=0.5, scored=1, errors=0, verdicts=verdicts)
-    summary = scored(at_least={"micro.f1": 0.5}).summary
+    summary = scored(min={"micro.f1": 0.5}).summary
     wire = summary_to_json(replace(summary, evaluators={"header": evaluator}, warnings=("odd",)))
     assert wire["evaluators"] == {
         "header": {
@@ -266,12 +265,12 @@ def test_summary_is_read_back_as_written(summary, data):
 
 
 def test_run_is_read_back_as_scored():
-    summary = scored(at_least={"rqs": 0.9}).summary
+    summary = scored(min={"rqs": 0.9}).summary
     assert summary_from_json(json.loads(json.dumps(summary_to_json(summary)))) == summary
 
 
 def changed(path, value):
-    wire = json.loads(json.dumps(scored(at_least={"rqs": 0.9}).to_dict()))
+    wire = json.loads(json.dumps(scored(min={"rqs": 0.9}).to_dict()))
     *way, last = path
     place = wire
     for step in way:

@@ -10,10 +10,9 @@ import pytest
 
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING
-from fieldmark.rules.targets import Target
-from fieldmark.runs.targets import cache as module
-from fieldmark.runs.targets.cache import TargetCache
-from fieldmark.runs.targets.candidates import produce_candidates
+from fieldmark.rules.target_settings import Target
+from fieldmark.runs.targets import candidates as module
+from fieldmark.runs.targets.candidates import TargetCache, produce_candidates
 from fieldmark.runs.targets.python import PythonTarget
 from fieldmark.runs.targets.target import TargetResponse
 from waiting import TIMEOUT, eventually

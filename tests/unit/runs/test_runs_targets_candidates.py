@@ -16,7 +16,7 @@ from fieldmark.judges import http_client
 from fieldmark.judges.retry import Backoff, OverdueError, TimeLimit
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING
-from fieldmark.rules.targets import Target
+from fieldmark.rules.target_settings import Target
 from fieldmark.runs.targets.candidates import (
     ThreadPool,
     produce_candidates,

@@ -236,7 +236,7 @@ def test_wrapper_is_named_even_if_the_first_documents_differ():
     ],
 )
 def test_no_gate_passes_if_nothing_was_compared(candidate, gate):
-    run = fm.score([{"id": "1", "a": 1}], candidate, at_most={gate: 1})
+    run = fm.score([{"id": "1", "a": 1}], candidate, max={gate: 1})
     assert run.summary.structural_warnings
     assert [each.note for each in run.summary.gates if not each.passed] == [
         "no expected value was compared with a prediction"

@@ -17,8 +17,8 @@ import pytest
 import uvicorn
 
 from fieldmark.analyses.score import score_with
-from fieldmark.web.options import CSRF_HEADER, ServerLimits, ServerOptions
 from fieldmark.web.routes import batch
+from fieldmark.web.server_options import CSRF_HEADER, ServerLimits, ServerOptions
 from fieldmark.web.serving import Listener, listen, uvicorn_config
 from waiting import TIMEOUT
 

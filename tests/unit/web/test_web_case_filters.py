@@ -7,14 +7,12 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.mistakes import MistakeReader
+from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.runs.stored_run import open_run
 from fieldmark.web import case_index
-from fieldmark.web.case_filter import SelectedCases
-from fieldmark.web.case_index import CaseIndex
+from fieldmark.web.case_index import CaseIndex, SelectedCases
 from fieldmark.web.request_models import CaseQuery
 
 ROWS = [

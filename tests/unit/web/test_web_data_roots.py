@@ -45,7 +45,7 @@ def test_http_does_not_fetch_urls(tree, path):
 
 
 def test_input_over_the_size_limit_is_rejected(tree):
-    from fieldmark.web.options import ServerLimits
+    from fieldmark.web.server_options import ServerLimits
 
     (tree / "data" / "large.jsonl").write_bytes(b"1\n" * 4096)
     with live(tree, roots={"data": tree / "data"}, limits=ServerLimits(input_bytes=1000)) as server:

@@ -9,8 +9,8 @@ from functools import partial
 from fieldmark.analyses.score import score_with
 from fieldmark.web.api_errors import ApiError
 from fieldmark.web.jobs import JobCancelled, JobKind, JobQueue, JobStatus
-from fieldmark.web.options import ServerLimits
 from fieldmark.web.routes import batch
+from fieldmark.web.server_options import ServerLimits
 from unit.web.live_server import (  # noqa: F401
     PREDICTIONS,
     TRUTH,

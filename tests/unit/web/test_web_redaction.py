@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fieldmark.web.api_errors import ApiError, ErrorCode
-from fieldmark.web.recent_values import PathRedactor
+from fieldmark.web.app_state import PathRedactor
 
 
 @pytest.mark.parametrize(

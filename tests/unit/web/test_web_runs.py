@@ -10,7 +10,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.analyses.report import KINDS, file_name
-from fieldmark.web.exports import MEDIA_TYPES
+from fieldmark.web.responses import MEDIA_TYPES
 from published.command_line import fieldmark
 from unit.report.exported import rows_of
 from unit.web.live_server import (  # noqa: F401
@@ -338,7 +338,7 @@ def test_analysis_of_other_runs_is_rejected(read_only_server, body, status):  # 
 
 def test_groups_trends_and_the_list_omit_archived_runs(tmp_path):
     for name, candidate in (("a", PREDICTIONS), ("b", TRUTH), ("c", PREDICTIONS)):
-        fm.score(TRUTH, candidate, out=tmp_path / "runs" / name, at_least={"micro_f1": 0.9})
+        fm.score(TRUTH, candidate, out=tmp_path / "runs" / name, min={"micro_f1": 0.9})
     fm.score(TRUTH, TRUTH, out=tmp_path / "runs" / "other", convention="four_phase")
     with live(tmp_path, write=True) as server:
         found = get(server, "/api/runs")

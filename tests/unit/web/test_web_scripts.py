@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from fieldmark.report.html import page
-from fieldmark.web.pages.assets import asset
+from fieldmark.web.pages import asset
 
 BUNDLES = [name for name in vars(page) if name.endswith("SCRIPTS")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from fieldmark.web.options import ServerOptions
+from fieldmark.web.server_options import ServerOptions
 from fieldmark.web.serving import listen
 
 

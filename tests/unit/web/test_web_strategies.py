@@ -8,7 +8,7 @@ import pytest
 
 from edges.llm_server import serving
 from fieldmark.compare.providers import Recorded
-from fieldmark.judges.providers.openai import OpenAi
+from fieldmark.judges.openai_providers import OpenAi
 from unit.web.live_server import error_code, live, read_only_server, writable_server  # noqa: F401
 
 FLAT = {"customer_name": "FUZZY", "address.line_1": "SEMANTIC", "phone": "EXACT", "notes": "IGNORE"}

@@ -13,8 +13,8 @@ from fieldmark.data.roots import DataRoots
 from fieldmark.errors import ConfigError
 from fieldmark.runs.run_options import complete_options, options_of_run
 from fieldmark.runs.stored_run import open_run
-from fieldmark.web.options import ServerLimits
-from fieldmark.web.uploads import InputSource, record_input_sources
+from fieldmark.web.routes.batch import InputSource, record_input_sources
+from fieldmark.web.server_options import ServerLimits
 from page_files import png
 from unit.web.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT

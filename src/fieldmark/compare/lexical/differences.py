@@ -13,13 +13,8 @@ from functools import cache, partial
 from typing import Final
 
 from fieldmark.compare.lexical.similarity import is_within, pair_tokens
-from fieldmark.compare.lexical.text_reader import (
-    NEGATION,
-    TextToken,
-    TextTokenKind,
-    read_text,
-    same_value,
-)
+from fieldmark.compare.lexical.text_reader import read_text
+from fieldmark.compare.lexical.tokens import NEGATION, TextToken, TextTokenKind, same_value
 from fieldmark.compare.lexical.vocabulary import OPPOSITES, PARTIES, RELATIONS
 
 _MAX_NAMED: Final = 3
@@ -45,36 +40,42 @@ def find_difference(names: Iterable[str], expected: str, candidate: str) -> str:
     if pair_tokens(expected, candidate).equal:
         return ""
     on = set(names)
-    found = (check(expected, candidate) for name, check in _CHECKS.items() if name in on)
-    return next(filter(None, found), "")
+    differences = (check(expected, candidate) for name, check in _CHECKS.items() if name in on)
+    return next(filter(None, differences), "")
 
 
 def _compare_dates(expected: str, candidate: str) -> str:
     pair = pair_tokens(expected, candidate)
-    for what, kind in (("dates", TextTokenKind.DATE), ("times", TextTokenKind.TIME)):
-        want, got = ([token for token in side if token.kind is kind] for side in pair.sides)
-        if max(len(want), len(got)) > _MAX_DATES:
-            return f"too many {what} to compare (limit {_MAX_DATES})"
+    for noun, kind in (("dates", TextTokenKind.DATE), ("times", TextTokenKind.TIME)):
+        expected_dates, candidate_dates = (
+            [token for token in side if token.kind is kind] for side in pair.sides
+        )
+        if max(len(expected_dates), len(candidate_dates)) > _MAX_DATES:
+            return f"too many {noun} to compare (limit {_MAX_DATES})"
         missing = [
-            one.written for one in want if not any(map(partial(_same_date, one), pair.all_got))
+            date.written
+            for date in expected_dates
+            if not any(map(partial(_same_date, date), pair.all_candidate))
         ]
         extra = [
-            one.written for one in got if not any(map(partial(_same_date, one), pair.all_want))
+            date.written
+            for date in candidate_dates
+            if not any(map(partial(_same_date, date), pair.all_expected))
         ]
         if missing or extra:
-            return _difference(what, missing, extra)
+            return _difference(noun, missing, extra)
     return ""
 
 
-def _same_date(one: TextToken, other: TextToken) -> bool:
+def _same_date(date: TextToken, other: TextToken) -> bool:
     """Whether two dates can mean the same; parts that one of them omits are not compared."""
-    return same_value(one, other) or is_within(one, other) or is_within(other, one)
+    return same_value(date, other) or is_within(date, other) or is_within(other, date)
 
 
 def _compare_numbers(expected: str, candidate: str) -> str:
     pair = pair_tokens(expected, candidate)
-    missing = _without_number(pair.all_want, pair.all_got)
-    extra = _without_number(pair.all_got, pair.all_want)
+    missing = _without_number(pair.all_expected, pair.all_candidate)
+    extra = _without_number(pair.all_candidate, pair.all_expected)
     if missing and extra:
         return _difference("numbers", _written(missing), _written(extra))
     # A number as a word, such as "one", may be missing on the other side.
@@ -105,21 +106,17 @@ def _written(tokens: Iterable[TextToken]) -> list[str]:
 
 def _compare_units(expected: str, candidate: str) -> str:
     pair = pair_tokens(expected, candidate)
-    others = [token for token in pair.got if token.kind is TextTokenKind.NUMBER]
-    for token in pair.want:
+    others = [token for token in pair.candidate if token.kind is TextTokenKind.NUMBER]
+    for token in pair.expected:
         same = [other for other in others if not token.plain.isdisjoint(other.plain)]
         if (
             token.kind is TextTokenKind.NUMBER
+            and token.has_unit
             and same
-            and all(map(partial(_other_unit, token), same))
+            and all(other.has_unit and not same_value(token, other) for other in same)
         ):
             return _difference("units", [token.written], [same[0].written])
     return ""
-
-
-def _other_unit(one: TextToken, other: TextToken) -> bool:
-    """Whether two numbers have units, and not the same ones."""
-    return one.has_unit and other.has_unit and not same_value(one, other)
 
 
 def _compare_codes(expected: str, candidate: str) -> str:
@@ -135,45 +132,62 @@ def _compare_codes(expected: str, candidate: str) -> str:
         [token.written for token in side if token.weight and _ACRONYM.fullmatch(token.written)]
         if text.upper() != text or len(side) == 1
         else []
-        for side, text in ((pair.want, expected), (pair.got, candidate))
+        for side, text in ((pair.expected, expected), (pair.candidate, candidate))
     )
     return _difference("codes", missing, extra) if missing and extra else ""
 
 
 def _compare_negations(expected: str, candidate: str) -> str:
     pair = pair_tokens(expected, candidate)
-    want, got = (
+    expected_words, candidate_words = (
         [token.written.lower() for token in side if token.word == NEGATION]
         for side in pair.unmatched
     )
-    return _difference("negations", want, got) if len(want) != len(got) else ""
+    return (
+        _difference("negations", expected_words, candidate_words)
+        if len(expected_words) != len(candidate_words)
+        else ""
+    )
 
 
 def _compare_opposites(expected: str, candidate: str) -> str:
     pair = pair_tokens(expected, candidate)
-    want, got = ({token.word: token.written for token in side if token.word} for side in pair.sides)
-    for one, written in want.items():
-        for other in _excluded().get(one, ()):
-            if other in got and one not in got and other not in want:
-                return _difference("opposites", [written], [got[other]])
-    ours, theirs = ({token.written.lower(): token for token in side} for side in pair.unmatched)
+    expected_words, candidate_words = (
+        {token.word: token.written for token in side if token.word} for side in pair.sides
+    )
+    for word, written in expected_words.items():
+        for other in _excluded().get(word, ()):
+            if (
+                other in candidate_words
+                and word not in candidate_words
+                and other not in expected_words
+            ):
+                return _difference("opposites", [written], [candidate_words[other]])
+    expected_tokens, candidate_tokens = (
+        {token.written.lower(): token for token in side} for side in pair.unmatched
+    )
     for prefix in _PREFIXES:
-        for word, token in ours.items():
-            for other in (prefix + word, word.removeprefix(prefix)):
-                if other != word and len(other) >= _MIN_NEGATED and other in theirs:
-                    return _difference("opposites", [token.written], [theirs[other].written])
+        for text, token in expected_tokens.items():
+            for other in (prefix + text, text.removeprefix(prefix)):
+                if other != text and len(other) >= _MIN_NEGATED and other in candidate_tokens:
+                    return _difference(
+                        "opposites", [token.written], [candidate_tokens[other].written]
+                    )
     return ""
 
 
 def _compare_order(expected: str, candidate: str) -> str:
     pair = pair_tokens(expected, candidate)
-    want, got = _related_names(pair.all_want, expected), _related_names(pair.all_got, candidate)
-    shared = set(want) & set(got)
-    first = list(dict.fromkeys(word for word in want if word in shared))
-    second = list(dict.fromkeys(word for word in got if word in shared))
+    expected_names, candidate_names = (
+        _related_names(pair.all_expected, expected),
+        _related_names(pair.all_candidate, candidate),
+    )
+    shared = set(expected_names) & set(candidate_names)
+    first = list(dict.fromkeys(word for word in expected_names if word in shared))
+    second = list(dict.fromkeys(word for word in candidate_names if word in shared))
     if first != second:
         return _difference("names are in a different order", first, second)
-    return _compare_assignments(pair.all_want, pair.all_got)
+    return _compare_assignments(pair.all_expected, pair.all_candidate)
 
 
 def _related_names(tokens: Sequence[TextToken], text: str) -> list[str]:
@@ -185,33 +199,35 @@ def _related_names(tokens: Sequence[TextToken], text: str) -> list[str]:
     named = [token.word in PARTIES or token.written[:1].isupper() for token in words]
     if all(named) or text.upper() == text:
         return []
-    places = [place for place, name in enumerate(named) if name]
+    indexes = [index for index, name in enumerate(named) if name]
     related = any(
         not name and (token.weight or token.word in RELATIONS)
         for name, token in zip(
-            named[places[0] : places[-1]] if places else [],
-            words[places[0] :] if places else [],
+            named[indexes[0] : indexes[-1]] if indexes else [],
+            words[indexes[0] :] if indexes else [],
             strict=False,
         )
     )
-    names = (words[place] for place in places)
+    names = (words[index] for index in indexes)
     return [name.word for name in names if name.weight or len(name.written) == 1] if related else []
 
 
 def _compare_assignments(expected: Sequence[TextToken], candidate: Sequence[TextToken]) -> str:
     """Compare which words the numbers in lists belong to: "30% now, 70% later"."""
-    want, got = _assignments(expected), _assignments(candidate)
-    if len(want) < _MIN_ASSIGNED or len(got) < _MIN_ASSIGNED:
+    expected_numbers, candidate_numbers = _assignments(expected), _assignments(candidate)
+    if len(expected_numbers) < _MIN_ASSIGNED or len(candidate_numbers) < _MIN_ASSIGNED:
         return ""
-    for token, words in want:
-        same = [theirs for other, theirs in got if same_value(token, other)]
-        if same and all(theirs.isdisjoint(words) for theirs in same):
-            ours = any(not words.isdisjoint(theirs) for _, theirs in got)
-            if ours:
+    for token, words in expected_numbers:
+        same = [other_words for other, other_words in candidate_numbers if same_value(token, other)]
+        if same and all(other_words.isdisjoint(words) for other_words in same):
+            is_assigned = any(
+                not words.isdisjoint(other_words) for _, other_words in candidate_numbers
+            )
+            if is_assigned:
                 return _difference(
                     "numbers are in a different order",
-                    _written(each for each, _ in want),
-                    _written(each for each, _ in got),
+                    _written(number for number, _ in expected_numbers),
+                    _written(number for number, _ in candidate_numbers),
                 )
     return ""
 
@@ -219,7 +235,7 @@ def _compare_assignments(expected: Sequence[TextToken], candidate: Sequence[Text
 def _assignments(tokens: Sequence[TextToken]) -> list[tuple[TextToken, frozenset[str]]]:
     """Return the numbers of a text with the words of the same part of a list."""
     numbers = [token for token in tokens if token.kind is TextTokenKind.NUMBER]
-    found: list[tuple[TextToken, frozenset[str]]] = []
+    assignments: list[tuple[TextToken, frozenset[str]]] = []
     for number in numbers if len(tokens) <= _MAX_COMPARED else ():
         words = frozenset(
             token.word
@@ -227,8 +243,8 @@ def _assignments(tokens: Sequence[TextToken]) -> list[tuple[TextToken, frozenset
             if token.segment == number.segment and token.word and token.weight
         )
         if words:
-            found.append((number, words))
-    return found
+            assignments.append((number, words))
+    return assignments
 
 
 _CHECKS: Final[Mapping[str, Callable[[str, str], str]]] = {
@@ -245,7 +261,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, str], str]]] = {
 @cache
 def _excluded() -> Mapping[str, frozenset[str]]:
     """Return the words that each word excludes, as `read_text` returns them."""
-    found: dict[str, frozenset[str]] = {}
+    excluded: dict[str, frozenset[str]] = {}
     for group in OPPOSITES:
         meanings = [
             frozenset(
@@ -256,18 +272,18 @@ def _excluded() -> Mapping[str, frozenset[str]]:
             )
             for meaning in group
         ]
-        for place, meaning in enumerate(meanings):
-            others = frozenset[str]().union(*meanings[:place], *meanings[place + 1 :])
+        for index, meaning in enumerate(meanings):
+            others = frozenset[str]().union(*meanings[:index], *meanings[index + 1 :])
             for word in meaning:
-                found[word] = found.get(word, frozenset()) | others - meaning
-    return found
+                excluded[word] = excluded.get(word, frozenset()) | others - meaning
+    return excluded
 
 
-def _difference(what: str, expected: Sequence[str], candidate: Sequence[str]) -> str:
+def _difference(noun: str, expected: Sequence[str], candidate: Sequence[str]) -> str:
     if not expected and not candidate:
         return ""
-    verb = "" if " " in what else " differ"
-    return f"{what}{verb}: {_first_few(expected)} vs. {_first_few(candidate)}"
+    verb = "" if " " in noun else " differ"
+    return f"{noun}{verb}: {_first_few(expected)} vs. {_first_few(candidate)}"
 
 
 def _first_few(items: Sequence[str]) -> str:

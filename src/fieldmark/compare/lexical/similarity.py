@@ -17,16 +17,18 @@ from rapidfuzz.distance import OSA
 from fieldmark.compare.lexical.text_reader import (
     LEGAL_FORMS,
     MINOR,
+    is_acronym,
+    read_text,
+    spelled_out,
+)
+from fieldmark.compare.lexical.tokens import (
     NEGATION,
     Day,
     Key,
     Period,
     TextToken,
     TextTokenKind,
-    is_acronym,
-    read_text,
     same_value,
-    spelled_out,
 )
 from fieldmark.compare.lexical.vocabulary import AMBIGUOUS, CODES
 
@@ -45,7 +47,7 @@ _CAPPED: Final = 0.75
 
 
 def lexical_similarity(expected: str, candidate: str) -> float:
-    """Return how much of two texts has a counterpart in the other one, from 0 to 1.
+    """Return the share of two texts that has a counterpart in the other text, from 0 to 1.
 
     >>> lexical_similarity("two years", "24 months")
     1.0
@@ -59,10 +61,16 @@ def lexical_similarity(expected: str, candidate: str) -> float:
 @lru_cache(maxsize=8)  # each guard asks for the same pair
 def pair_tokens(expected: str, candidate: str) -> Pairing:
     """Return the tokens of two texts with their counterparts."""
-    want, got = read_text(expected), read_text(candidate)
-    pair = Pairing(list(want), list(got))
-    pair.equal = bool(_compact(want)) and _compact(want) == _compact(got)
-    pair.equal = pair.equal or _says_none(want, got) or _says_none(got, want)
+    expected_tokens, candidate_tokens = read_text(expected), read_text(candidate)
+    pair = Pairing(list(expected_tokens), list(candidate_tokens))
+    pair.equal = bool(_compact(expected_tokens)) and _compact(expected_tokens) == _compact(
+        candidate_tokens
+    )
+    pair.equal = (
+        pair.equal
+        or _says_none(expected_tokens, candidate_tokens)
+        or _says_none(candidate_tokens, expected_tokens)
+    )
     pair.match_equal()
     pair.resolve_abbreviations()
     pair.match_forms()
@@ -72,15 +80,15 @@ def pair_tokens(expected: str, candidate: str) -> Pairing:
 _NAMES_NOTHING: Final = frozenset({"none", "nil", "nothing", "no", "n/a"})
 
 
-def _says_none(one: Sequence[TextToken], other: Sequence[TextToken]) -> bool:
-    """Whether a text is just "none", and the other one says what there is none of."""
+def _says_none(tokens: Sequence[TextToken], others: Sequence[TextToken]) -> bool:
+    """Whether a text is just "none", and the other text names what is missing: "no allergies"."""
     return (
-        len(one) == 1
-        and one[0].written.lower() in _NAMES_NOTHING
-        and bool(other)
-        and [token for token in other if token.word == NEGATION] == [other[0]]
-        and other[0].written.lower().split()[0] in _NAMES_NOTHING
-        and not any(token.kind.is_value for token in other)
+        len(tokens) == 1
+        and tokens[0].written.lower() in _NAMES_NOTHING
+        and bool(others)
+        and [token for token in others if token.word == NEGATION] == [others[0]]
+        and others[0].written.lower().split()[0] in _NAMES_NOTHING
+        and not any(token.kind.is_value for token in others)
     )
 
 
@@ -97,45 +105,47 @@ def _compact(tokens: Sequence[TextToken]) -> str:
 
 @dataclass(slots=True)
 class Pairing:
-    """The tokens of two texts that have no counterpart yet, and the weight of those that have."""
+    """The tokens of two texts without a counterpart yet, and the weight of all other tokens."""
 
-    want: list[TextToken]
-    got: list[TextToken]
+    expected: list[TextToken]
+    candidate: list[TextToken]
     matched: float = 0.0
     values: int = 0
     matched_values: int = 0
     equal: bool = False
-    all_want: tuple[TextToken, ...] = field(init=False)
-    all_got: tuple[TextToken, ...] = field(init=False)
+    all_expected: tuple[TextToken, ...] = field(init=False)
+    all_candidate: tuple[TextToken, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.all_want, self.all_got = tuple(self.want), tuple(self.got)
-        self.values = sum(token.kind.is_value for token in (*self.want, *self.got))
+        self.all_expected, self.all_candidate = tuple(self.expected), tuple(self.candidate)
+        self.values = sum(token.kind.is_value for token in (*self.expected, *self.candidate))
 
     @property
     def sides(self) -> tuple[tuple[TextToken, ...], tuple[TextToken, ...]]:
         """All tokens of the two texts."""
-        return self.all_want, self.all_got
+        return self.all_expected, self.all_candidate
 
     @property
     def unmatched(self) -> tuple[list[TextToken], list[TextToken]]:
         """The tokens of the two texts without a counterpart."""
-        return self.want, self.got
+        return self.expected, self.candidate
 
     def match_equal(self) -> None:
         """Match the tokens that have a key in common."""
         by_key: dict[Key, list[TextToken]] = {}
-        for token in reversed(self.got):
+        for token in reversed(self.candidate):
             for key in token.keys:
                 by_key.setdefault(key, []).append(token)
         values = [
-            token for token in self.got if token.kind in {TextTokenKind.NUMBER, TextTokenKind.DATE}
+            token
+            for token in self.candidate
+            if token.kind in {TextTokenKind.NUMBER, TextTokenKind.DATE}
         ]
         if len(values) > _MAX_VALUES:
             values = []
         taken: set[int] = set()
-        rest: list[TextToken] = []
-        for token in self.want:
+        unmatched: list[TextToken] = []
+        for token in self.expected:
             partner = None
             for key in token.keys:
                 equal = by_key.get(key, [])
@@ -146,27 +156,27 @@ class Pairing:
                 free = (other for other in values if id(other) not in taken)
                 partner = next((other for other in free if _same_value(token, other)), None)
             if partner is None:
-                rest.append(token)
+                unmatched.append(token)
             else:
                 taken.add(id(partner))
                 self._count(token, partner)
-        self.want = rest
-        self.got = [token for token in self.got if id(token) not in taken]
+        self.expected = unmatched
+        self.candidate = [token for token in self.candidate if id(token) not in taken]
 
-    def _count(self, one: TextToken, other: TextToken, similarity: float = 1.0) -> None:
-        self.matched += max(one.weight, other.weight) * similarity
-        self.matched_values += one.kind.is_value + other.kind.is_value
+    def _count(self, token: TextToken, other: TextToken, similarity: float = 1.0) -> None:
+        self.matched += max(token.weight, other.weight) * similarity
+        self.matched_values += token.kind.is_value + other.kind.is_value
 
     def resolve_abbreviations(self) -> None:
         """Match abbreviations with their long forms in the other text."""
         for _ in range(2):
-            self.want, self.got = self._resolved(self.want, self.got)
-            self.got, self.want = self._resolved(self.got, self.want)
+            self.expected, self.candidate = self._resolved(self.expected, self.candidate)
+            self.candidate, self.expected = self._resolved(self.candidate, self.expected)
 
     def _resolved(
         self, short: list[TextToken], long: list[TextToken]
     ) -> tuple[list[TextToken], list[TextToken]]:
-        rest: list[TextToken] = []
+        unresolved: list[TextToken] = []
         for token in short:
             spelled = self._meaning(token, long)
             if spelled:
@@ -175,8 +185,8 @@ class Pairing:
                 used = {id(other) for other in spelled}
                 long = [other for other in long if id(other) not in used]
             else:
-                rest.append(token)
-        return rest, long
+                unresolved.append(token)
+        return unresolved, long
 
     def _meaning(self, token: TextToken, long: list[TextToken]) -> list[TextToken]:
         """Return the tokens of the other text that an abbreviation stands for."""
@@ -187,40 +197,44 @@ class Pairing:
         if written.isupper():
             meanings = (*CODES.get(written, ()), *meanings)
         for meaning in meanings:
-            found = _contained(meaning, long)
-            if found:
-                return found
+            tokens = _contained(meaning, long)
+            if tokens:
+                return tokens
         return spelled_out(token, long) if is_acronym(token) else []
 
     def match_forms(self) -> None:
         """Match the spellings, derivations, compounds and initials of one word."""
-        if max(len(self.want), len(self.got)) > _MAX_COMPARED:
+        if max(len(self.expected), len(self.candidate)) > _MAX_COMPARED:
             return
-        self.got, self.want = self._compounds(self.got, self.want)
-        self.want, self.got = self._compounds(self.want, self.got)
+        self.candidate, self.expected = self._compounds(self.candidate, self.expected)
+        self.expected, self.candidate = self._compounds(self.expected, self.candidate)
         pairs = sorted(
             (
-                (-similarity, here, there)
-                for here, one in enumerate(self.want)
-                for there, other in enumerate(self.got)
-                if (similarity := _form_similarity(one, other))
+                (-similarity, index, other_index)
+                for index, token in enumerate(self.expected)
+                for other_index, other_token in enumerate(self.candidate)
+                if (similarity := _form_similarity(token, other_token))
             ),
         )
-        used_want: set[int] = set()
-        used_got: set[int] = set()
-        for similarity, here, there in pairs:
-            if here not in used_want and there not in used_got:
-                used_want.add(here)
-                used_got.add(there)
-                self._count(self.want[here], self.got[there], -similarity)
-        self.want = [token for place, token in enumerate(self.want) if place not in used_want]
-        self.got = [token for place, token in enumerate(self.got) if place not in used_got]
+        used_expected: set[int] = set()
+        used_candidate: set[int] = set()
+        for similarity, index, other_index in pairs:
+            if index not in used_expected and other_index not in used_candidate:
+                used_expected.add(index)
+                used_candidate.add(other_index)
+                self._count(self.expected[index], self.candidate[other_index], -similarity)
+        self.expected = [
+            token for index, token in enumerate(self.expected) if index not in used_expected
+        ]
+        self.candidate = [
+            token for index, token in enumerate(self.candidate) if index not in used_candidate
+        ]
 
     def _compounds(
         self, single: list[TextToken], parts: list[TextToken]
     ) -> tuple[list[TextToken], list[TextToken]]:
         """Match a word with two words that it joins, such as "paperclip" and "paper clip"."""
-        rest: list[TextToken] = []
+        unmatched: list[TextToken] = []
         for token in single:
             for first, second in pairwise(parts):
                 if _plain(first.written) + _plain(second.written) == _plain(token.written):
@@ -228,8 +242,8 @@ class Pairing:
                     parts = [part for part in parts if part is not first and part is not second]
                     break
             else:
-                rest.append(token)
-        return rest, parts
+                unmatched.append(token)
+        return unmatched, parts
 
     def similarity(self) -> float:
         """Return the share of the words and values that have a counterpart, from 0 to 1."""
@@ -238,10 +252,10 @@ class Pairing:
         forms = all(any(token.word in LEGAL_FORMS for token in side) for side in self.unmatched)
         minor = 0.0
         words = [0.0, 0.0]
-        for place, side in enumerate(self.unmatched):
+        for index, side in enumerate(self.unmatched):
             for token in side:
                 if forms and token.word in LEGAL_FORMS:
-                    words[place] += 1.0
+                    words[index] += 1.0
                 elif token.weight < 1:
                     minor += token.weight
                 elif (
@@ -251,9 +265,12 @@ class Pairing:
                 ):
                     minor += MINOR
                 else:
-                    words[place] += token.weight
-        want, got = words
-        replaced, extra = min(want, got), abs(want - got) + minor
+                    words[index] += token.weight
+        expected_weight, candidate_weight = words
+        replaced, extra = (
+            min(expected_weight, candidate_weight),
+            abs(expected_weight - candidate_weight) + minor,
+        )
         if not self.matched:
             return 0.0
         similarity = self.matched / (self.matched + _EXTRA * extra + _REPLACED * replaced)
@@ -272,18 +289,22 @@ def _plain(word: str) -> str:
 
 def _contained(meaning: str, tokens: Sequence[TextToken]) -> list[TextToken]:
     """Return the tokens that a meaning consists of, if all of them are there."""
-    found: list[TextToken] = []
+    contained: list[TextToken] = []
     for part in read_text(meaning):
         if not part.weight:
             continue
         match = next(
-            (each for each in tokens if not each.keys.isdisjoint(part.keys) and each not in found),
+            (
+                token
+                for token in tokens
+                if not token.keys.isdisjoint(part.keys) and token not in contained
+            ),
             None,
         )
         if match is None:
             return []
-        found.append(match)
-    return found
+        contained.append(match)
+    return contained
 
 
 _YEARS: Final = range(1800, 2200)
@@ -302,34 +323,34 @@ def _periods_of(token: TextToken) -> list[Period]:
     return [((year, 1, 1), (year, 12, 31)) for year in years if year in _YEARS]
 
 
-def is_within(one: TextToken, other: TextToken) -> bool:
-    """Whether a date can be a part of another one; a year that one of them omits is not compared.
+def is_within(token: TextToken, other: TextToken) -> bool:
+    """Whether a date can be a part of another date; a year that one of them omits is not compared.
 
     >>> day, month = (read_text(text)[0] for text in ("3 May", "May 2024"))
     >>> is_within(day, month), is_within(month, day)
     (True, False)
     """
-    if TextTokenKind.DATE not in {one.kind, other.kind}:
+    if TextTokenKind.DATE not in {token.kind, other.kind}:
         return False
     return any(
         _not_later(outer[0], inner[0]) and _not_later(inner[1], outer[1])
-        for inner in _periods_of(one)
+        for inner in _periods_of(token)
         for outer in _periods_of(other)
     )
 
 
-def _not_later(one: Day, other: Day) -> bool:
-    skip = one[0] is None or other[0] is None
+def _not_later(day: Day, other: Day) -> bool:
+    skip = day[0] is None or other[0] is None
     return (
-        one[1:] <= other[1:]
+        day[1:] <= other[1:]
         if skip
-        else cast("tuple[int, ...]", one) <= cast("tuple[int, ...]", other)
+        else cast("tuple[int, ...]", day) <= cast("tuple[int, ...]", other)
     )
 
 
-def _same_value(one: TextToken, other: TextToken) -> bool:
+def _same_value(token: TextToken, other: TextToken) -> bool:
     """Whether values are equal after a conversion, or dates if one has no year or is a number."""
-    return same_value(one, other) or (is_within(one, other) and is_within(other, one))
+    return same_value(token, other) or (is_within(token, other) and is_within(other, token))
 
 
 # --- forms of a word ------------------------------------------------------------------------------
@@ -364,18 +385,18 @@ _FORM: Final = 0.95
 _TYPO: Final = 0.9
 
 
-def _form_similarity(one: TextToken, other: TextToken) -> float:
+def _form_similarity(token: TextToken, other: TextToken) -> float:
     """Return how similar two forms of one word are; 0 if they are different words."""
-    if one.kind is not TextTokenKind.WORD or other.kind is not TextTokenKind.WORD:
-        return _recognized(one, other)
-    first, second = one.word, other.word
-    written, typed = one.written.lower(), other.written.lower()
-    for short, long in ((one, second), (other, first)):
+    if token.kind is not TextTokenKind.WORD or other.kind is not TextTokenKind.WORD:
+        return _recognized(token, other)
+    first, second = token.word, other.word
+    written, typed = token.written.lower(), other.written.lower()
+    for short, long in ((token, second), (other, first)):
         if len(short.word) == 1 and short.dotted and long.startswith(short.word):
             return _FORM
     if not (first.isalpha() and second.isalpha()):
         return 0.0
-    if (one.dotted and _shortens(written, typed)) or (other.dotted and _shortens(typed, written)):
+    if (token.dotted and _shortens(written, typed)) or (other.dotted and _shortens(typed, written)):
         return _FORM
     if _spelling(first) == _spelling(second) or _without_umlauts(written) == _without_umlauts(
         typed
@@ -386,11 +407,11 @@ def _form_similarity(one: TextToken, other: TextToken) -> float:
     return _TYPO if _is_misspelling(written, typed) else 0.0
 
 
-def _recognized(one: TextToken, other: TextToken) -> float:
+def _recognized(token: TextToken, other: TextToken) -> float:
     """Return the similarity of a word and its misreading with digits instead of letters."""
-    if {one.kind, other.kind} != {TextTokenKind.WORD, TextTokenKind.CODE}:
+    if {token.kind, other.kind} != {TextTokenKind.WORD, TextTokenKind.CODE}:
         return 0.0
-    word, code = (one, other) if one.kind is TextTokenKind.WORD else (other, one)
+    word, code = (token, other) if token.kind is TextTokenKind.WORD else (other, token)
     letters = code.written.lower().translate(_CONFUSED)
     long = len(letters) > _MIN_SHORT and sum(map(str.isdigit, code.written)) * 3 <= len(letters)
     return _FORM if long and letters == word.written.lower() else 0.0
@@ -423,22 +444,22 @@ def _without_umlauts(word: str) -> str:
     return re.sub("([aou])e", r"\1", word)
 
 
-def _derived(one: str, other: str) -> bool:
+def _derived(word: str, other: str) -> bool:
     """Whether two words are derived from one, such as "install" and "installation"."""
     shared = 0
-    for first, second in zip(one, other, strict=False):
+    for first, second in zip(word, other, strict=False):
         if first != second:
             break
         shared += 1
     return any(
-        one[length:] in _ENDINGS and other[length:] in _ENDINGS
+        word[length:] in _ENDINGS and other[length:] in _ENDINGS
         for length in range(_MIN_DERIVED, shared + 1)
     )
 
 
-def _is_misspelling(one: str, other: str) -> bool:
+def _is_misspelling(word: str, other: str) -> bool:
     """Whether two long words differ in one letter, neither the first nor near the end."""
-    if min(len(one), len(other)) < _MIN_TYPO or one[0] != other[0]:
+    if min(len(word), len(other)) < _MIN_TYPO or word[0] != other[0]:
         return False
-    tails = one[-_TYPO_TAIL + 1 :] == other[-_TYPO_TAIL + 1 :]
-    return tails and OSA.distance(one, other, score_cutoff=1) == 1
+    tails = word[-_TYPO_TAIL + 1 :] == other[-_TYPO_TAIL + 1 :]
+    return tails and OSA.distance(word, other, score_cutoff=1) == 1

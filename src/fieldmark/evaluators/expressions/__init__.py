@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fieldmark.evaluators.expressions.lexer import ExpressionError
-from fieldmark.evaluators.expressions.parser import Expression, parse_expression
+from fieldmark.evaluators.expressions.parser import Expression, ExpressionError, parse_expression
 from fieldmark.evaluators.expressions.values import CheckResult, TooManySteps, Truth
 
 __all__ = [

@@ -11,13 +11,15 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from fieldmark.compare.regex import Regex
-from fieldmark.evaluators.expressions.paths import Element, Elements, ExpressionPath
 from fieldmark.evaluators.expressions.values import (
     CONTEXT,
     EMPTY_WORDS,
     HOLDS,
     CheckResult,
+    Element,
+    Elements,
     Environment,
+    ExpressionPath,
     Truth,
     Value,
     all_of,
@@ -95,14 +97,14 @@ class FieldNode(Operand):
         """Return the value; for a path with `[]`, the list of all values that are present."""
         if not self.path.is_list:
             return present(self.text, self.path.read(env))
-        found = self.path.elements(env)
-        if isinstance(found, CheckResult):
-            return found
-        if any(isinstance(value, CheckResult) for value in found.values):
-            return worst(*found.values)
+        elements = self.path.elements(env)
+        if isinstance(elements, CheckResult):
+            return elements
+        if any(isinstance(value, CheckResult) for value in elements.values):
+            return worst(*elements.values)
         values: list[JsonValue] = [
             value  # type: ignore[misc]  # a path only leads to JSON
-            for value in found.values
+            for value in elements.values
             if value is not MISSING and value is not None
         ]
         return values
@@ -129,13 +131,13 @@ class Arithmetic(Operand):
     """A calculation from left to right with operators of the same precedence."""
 
     first: Operand
-    rest: tuple[tuple[ArithmeticOperator, Operand], ...]
+    terms: tuple[tuple[ArithmeticOperator, Operand], ...]
 
     def evaluate(self, env: Environment) -> Value | CheckResult:
         """Return the result; the difference of two dates is a number of days."""
         result = self.first.evaluate(env)
         name = self.first.text
-        for operator, operand in self.rest:
+        for operator, operand in self.terms:
             other = operand.evaluate(env)
             minus = operator is ArithmeticOperator.SUBTRACT
             if minus and isinstance(result, date) and isinstance(other, date):
@@ -198,13 +200,13 @@ def _abs(arguments: Sequence[_NamedValue]) -> Value | CheckResult:
 def _round(arguments: Sequence[_NamedValue]) -> Value | CheckResult:
     """Round halves away from zero, as is usual on invoices."""
     number = number_of(*arguments[0])
-    places = number_of(*arguments[1]) if len(arguments) > 1 else Decimal(0)
-    if isinstance(number, CheckResult) or isinstance(places, CheckResult):
-        return worst(number, places)
-    if places != places.to_integral_value() or not 0 <= places <= _MAX_PLACES:
+    decimals = number_of(*arguments[1]) if len(arguments) > 1 else Decimal(0)
+    if isinstance(number, CheckResult) or isinstance(decimals, CheckResult):
+        return worst(number, decimals)
+    if decimals != decimals.to_integral_value() or not 0 <= decimals <= _MAX_PLACES:
         text = arguments[0][0]
-        return fault(f"cannot round {text} to {places} places; must be 0 to {_MAX_PLACES}")
-    result = CONTEXT.quantize(number, Decimal(1).scaleb(-int(places)))
+        return fault(f"cannot round {text} to {decimals} places; must be 0 to {_MAX_PLACES}")
+    result = CONTEXT.quantize(number, Decimal(1).scaleb(-int(decimals)))
     # A number that is too long for the precision of the context has no decimal places.
     return result if result.is_finite() else number
 
@@ -265,7 +267,7 @@ class ValueList(ListSource):
             value = operand.evaluate(env)
             inner = items_of(operand, env) if isinstance(value, list) else None
             if isinstance(inner, Elements):
-                values += [present(inner.name(i), each) for i, each in enumerate(inner.values)]
+                values += [present(inner.name(i), item) for i, item in enumerate(inner.values)]
                 names += map(inner.name, range(len(inner.values)))
             else:
                 values.append(value)
@@ -283,19 +285,19 @@ class ItemExpressions(ListSource):
 
     def elements(self, env: Environment) -> Elements | CheckResult:
         """Return one value for each item."""
-        found = items_of(self.items, env)
-        if isinstance(found, CheckResult):
-            return found
-        env.spend(self.cost * len(found.values))
+        elements = items_of(self.items, env)
+        if isinstance(elements, CheckResult):
+            return elements
+        env.spend(self.cost * len(elements.values))
         values: list[Element] = []
-        for place, item in enumerate(found.values):
+        for index, item in enumerate(elements.values):
             value = item
             if not isinstance(item, CheckResult):
                 value = self.operand.evaluate(env.within(item))  # type: ignore[arg-type] # JSON
                 if isinstance(value, CheckResult):
-                    value = _at_item(found.name(place), value)
+                    value = _at_item(elements.name(index), value)
             values.append(value)
-        return Elements(values, found.name)
+        return Elements(values, elements.name)
 
 
 def items_of(operand: Operand, env: Environment) -> Elements | CheckResult:
@@ -308,7 +310,7 @@ def items_of(operand: Operand, env: Environment) -> Elements | CheckResult:
     if not isinstance(value, list):
         return fault(f"{operand.text} is {describe_value(value)}, not a list")
     env.spend(len(value))
-    return Elements([*value], lambda place: f"{operand.text}[{place}]")
+    return Elements([*value], lambda index: f"{operand.text}[{index}]")
 
 
 def _at_item(name: str, result: CheckResult) -> CheckResult:
@@ -323,10 +325,11 @@ class Count(Operand):
 
     def evaluate(self, env: Environment) -> Value | CheckResult:
         """Return the number of values."""
-        found = self.source.elements(env)
-        if isinstance(found, CheckResult):
-            return found
-        return Decimal(sum(not isinstance(present("", each), CheckResult) for each in found.values))
+        elements = self.source.elements(env)
+        if isinstance(elements, CheckResult):
+            return elements
+        values = (present("", element) for element in elements.values)
+        return Decimal(sum(not isinstance(value, CheckResult) for value in values))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,22 +341,22 @@ class Aggregate(Operand):
 
     def evaluate(self, env: Environment) -> Value | CheckResult:
         """Return the aggregate; undefined if any value is missing or not a number."""
-        found = self.source.elements(env)
-        if isinstance(found, CheckResult):
-            return found
-        days = [each for each in found.values if isinstance(each, date)]
-        if days and len(days) == len(found.values) and self.name in _DATE_AGGREGATES:
+        elements = self.source.elements(env)
+        if isinstance(elements, CheckResult):
+            return elements
+        days = [element for element in elements.values if isinstance(element, date)]
+        if days and len(days) == len(elements.values) and self.name in _DATE_AGGREGATES:
             return _DATE_AGGREGATES[self.name](days)
         numbers: list[Decimal] = []
         errors: list[Decimal | CheckResult] = []
-        for place, value in enumerate(found.values):
+        for index, value in enumerate(elements.values):
             number = None
             if not isinstance(value, CheckResult) and value is not MISSING:
                 number = to_decimal(value)
             if number is not None:
                 numbers.append(number)
             else:  # names are only built for messages
-                name = found.name(place)
+                name = elements.name(index)
                 errors.append(number_of(name, present(name, value)))
         if errors:
             return worst(*errors)
@@ -430,8 +433,9 @@ class Compare(Condition):
             return worst(left, right)
         env.spend_size(left)
         env.spend_size(right)
-        ours, theirs = (self.left.text, left), (self.right.text, right)
-        return _compare(ours, self.relation, theirs, self.tolerance)
+        return _compare(
+            (self.left.text, left), self.relation, (self.right.text, right), self.tolerance
+        )
 
 
 def _compare(
@@ -453,17 +457,17 @@ def _compare_numbers(
         spelled = to_decimal(left[1]) is not None and to_decimal(right[1]) is not None
         if relation.is_equality or not spelled:
             return None
-    one, other = number_of(*left), number_of(*right)
-    if isinstance(one, CheckResult) or isinstance(other, CheckResult):
-        return worst(one, other)
+    first, second = number_of(*left), number_of(*right)
+    if isinstance(first, CheckResult) or isinstance(second, CheckResult):
+        return worst(first, second)
     if tolerance is None:
-        holds = (one > other) - (one < other) in _ORDERS[relation]
+        holds = (first > second) - (first < second) in _ORDERS[relation]
     else:
-        holds = tolerance.admits(other, one) is (relation is Relation.EQUAL)
+        holds = tolerance.admits(second, first) is (relation is Relation.EQUAL)
     if holds or relation is not Relation.EQUAL:
-        return _compared(one, other, holds=holds)
-    gap = CONTEXT.subtract(one, other).copy_abs()
-    return _compared(one, other, holds=False, note=f" (differs by {format_value(gap)})")
+        return _compared(first, second, holds=holds)
+    gap = CONTEXT.subtract(first, second).copy_abs()
+    return _compared(first, second, holds=False, note=f" (differs by {format_value(gap)})")
 
 
 def _compare_days(left: _NamedValue, relation: Relation, right: _NamedValue) -> CheckResult | None:
@@ -472,20 +476,20 @@ def _compare_days(left: _NamedValue, relation: Relation, right: _NamedValue) -> 
         spelled = all(isinstance(value, str) and is_iso_date(value) for _, value in (left, right))
         if relation.is_equality or not spelled:
             return None
-    one, other = day_of(*left), day_of(*right)
-    if isinstance(one, CheckResult) or isinstance(other, CheckResult):
-        return worst(one, other)
-    return _compared(one, other, holds=(one > other) - (one < other) in _ORDERS[relation])
+    first, second = day_of(*left), day_of(*right)
+    if isinstance(first, CheckResult) or isinstance(second, CheckResult):
+        return worst(first, second)
+    return _compared(first, second, holds=(first > second) - (first < second) in _ORDERS[relation])
 
 
 def _compare_values(left: _NamedValue, relation: Relation, right: _NamedValue) -> CheckResult:
     """Compare as JSON values; only values of the same type can be equal, and none are ordered."""
-    (left_text, one), (right_text, other) = left, right
-    if type(one) is type(other) and relation.is_equality:
-        same = equal(one, other)  # type: ignore[arg-type]  # neither numbers nor dates
-        return _compared(one, other, holds=same is (relation is Relation.EQUAL))
-    types = f"{left_text} is {describe_value(one)} and {right_text} is {describe_value(other)}"
-    if type(one) is not type(other):
+    (left_text, first), (right_text, second) = left, right
+    if type(first) is type(second) and relation.is_equality:
+        same = equal(first, second)  # type: ignore[arg-type]  # neither numbers nor dates
+        return _compared(first, second, holds=same is (relation is Relation.EQUAL))
+    types = f"{left_text} is {describe_value(first)} and {right_text} is {describe_value(second)}"
+    if type(first) is not type(second):
         return fault(f"{types}; they cannot be compared")
     return fault(f"{types}; only numbers and dates have an order")
 
@@ -601,12 +605,14 @@ class PresenceCheck(Condition):
         path = self.field.path
         if not path.is_list:
             return self._check(self.field.text, path.read(env))
-        found = path.elements(env)
-        if isinstance(found, CheckResult):
-            return self._check(self.field.text, found)
-        if not found.values:
+        elements = path.elements(env)
+        if isinstance(elements, CheckResult):
+            return self._check(self.field.text, elements)
+        if not elements.values:
             return fails(f"{self.field.text} is empty") if self.wanted else HOLDS
-        return all_of(self._check(found.name(i), each) for i, each in enumerate(found.values))
+        return all_of(
+            self._check(elements.name(i), element) for i, element in enumerate(elements.values)
+        )
 
     def _check(self, name: str, element: Element) -> CheckResult:
         value = present(name, element)
@@ -628,11 +634,11 @@ class Unique(Condition):
 
     def check(self, env: Environment) -> CheckResult:
         """Return whether all values are different."""
-        found = self.source.elements(env)
-        if isinstance(found, CheckResult):
-            return found
+        elements = self.source.elements(env)
+        if isinstance(elements, CheckResult):
+            return elements
         seen: dict[Hashable, int] = {}
-        for place, element in enumerate(found.values):
+        for index, element in enumerate(elements.values):
             value = present("", element)
             if isinstance(value, CheckResult):
                 if value.truth is Truth.FAULT:
@@ -643,9 +649,9 @@ class Unique(Condition):
                 key: Hashable = str(CONTEXT.normalize(value)).encode()
             else:
                 key = value.isoformat().encode() if isinstance(value, date) else typed_key(value)
-            first = seen.setdefault(key, place)
-            if first != place:
-                both = f"{found.name(first)} and {found.name(place)}"
+            first = seen.setdefault(key, index)
+            if first != index:
+                both = f"{elements.name(first)} and {elements.name(index)}"
                 return fails(f"{both} are both {format_value(value)}")
         return HOLDS if seen else not_applicable(f"{self.source.text} has no values")
 
@@ -661,8 +667,8 @@ class Quantifier(StrEnum):
 class Quantified(Condition):
     """A condition that must hold for all items of a list, or for any; paths start at the item.
 
-    Items to which it does not apply are skipped. `any` of no items does not hold, and `all` of no
-    items does not apply.
+    An item is skipped if the condition does not apply to it. `any` of no items does not hold, and
+    `all` of no items does not apply.
     """
 
     quantifier: Quantifier
@@ -671,13 +677,13 @@ class Quantified(Condition):
     cost: int
 
     def check(self, env: Environment) -> CheckResult:
-        """Return whether it holds; the reason is that of the first item that decides."""
-        found = items_of(self.items, env)
-        if isinstance(found, CheckResult):
-            return found
-        env.spend(self.cost * len(found.values))
-        results = [self._check_item(found, place, env) for place in range(len(found.values))]
-        applying = [each for each in results if each.truth is not Truth.NOT_APPLICABLE]
+        """Return whether it holds, with the reason of the first item that decides."""
+        elements = items_of(self.items, env)
+        if isinstance(elements, CheckResult):
+            return elements
+        env.spend(self.cost * len(elements.values))
+        results = [self._check_item(elements, index, env) for index in range(len(elements.values))]
+        applying = [result for result in results if result.truth is not Truth.NOT_APPLICABLE]
         if self.quantifier is Quantifier.ANY:
             if not results:
                 return fails(f"{self.items.text} is empty")
@@ -696,14 +702,14 @@ class Quantified(Condition):
         count = f"{failing} of {plural(len(applying), 'item')} fail"
         return first._replace(reason=f"{first.reason}; {count}")
 
-    def _check_item(self, found: Elements, place: int, env: Environment) -> CheckResult:
-        item = found.values[place]
+    def _check_item(self, elements: Elements, index: int, env: Environment) -> CheckResult:
+        item = elements.values[index]
         if isinstance(item, CheckResult):
             return item
         if item is MISSING:
-            return not_applicable(f"{found.name(place)} is missing")
+            return not_applicable(f"{elements.name(index)} is missing")
         result = self.condition.check(env.within(item))  # type: ignore[arg-type]  # items are JSON
-        return HOLDS if result.truth is Truth.TRUE else _at_item(found.name(place), result)
+        return HOLDS if result.truth is Truth.TRUE else _at_item(elements.name(index), result)
 
 
 # --- logical operators ----------------------------------------------------------------------------
@@ -718,7 +724,7 @@ class BooleanOperator(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BooleanOperation(Condition):
-    """Conditions of which all, or at least one, must hold."""
+    """Conditions; all of them, or at least one, must hold."""
 
     operator: BooleanOperator
     conditions: tuple[Condition, ...]
@@ -733,7 +739,7 @@ class BooleanOperation(Condition):
 class Not(Condition):
     """A condition that must not hold; a result that is neither true nor false is unchanged.
 
-    `because` completes the reason with what the value must not do.
+    `because` completes the reason: the value must not do this.
     """
 
     condition: Condition

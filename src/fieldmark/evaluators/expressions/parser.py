@@ -10,21 +10,16 @@ value     = numbers, strings, paths and functions with "*" and "/", then "+" and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from enum import StrEnum
 from fractions import Fraction
 from typing import Final, NamedTuple, NoReturn
 
 from fieldmark.compare.regex import Regex
 from fieldmark.errors import OptionError, with_hint
-from fieldmark.evaluators.expressions.lexer import (
-    ExpressionError,
-    Token,
-    TokenKind,
-    tokenize,
-    unquote,
-)
 from fieldmark.evaluators.expressions.nodes import (
     AGGREGATES,
     VALUE_FUNCTIONS,
@@ -57,11 +52,136 @@ from fieldmark.evaluators.expressions.nodes import (
     Unique,
     ValueList,
 )
-from fieldmark.evaluators.expressions.paths import parse_expression_path
-from fieldmark.evaluators.expressions.values import CheckResult, Environment
+from fieldmark.evaluators.expressions.values import CheckResult, Environment, parse_expression_path
 from fieldmark.model.json import JsonValue
 from fieldmark.values.numbers import Tolerance
 from fieldmark.values.text import nearest, shorten
+
+MAX_LENGTH: Final = 1_000
+"""The maximum length of an expression, in characters."""
+
+
+class ExpressionError(OptionError):
+    """A syntax error in an expression, with its column (from 1)."""
+
+    def __init__(self, column: int, reason: str) -> None:
+        self.column = column
+        self.reason = reason
+        super().__init__("check", f"column {column}: {reason}")
+
+
+class TokenKind(StrEnum):
+    """The kind of a token."""
+
+    NUMBER = "number"
+    TEXT = "text"
+    PATH = "path"
+    FUNCTION = "function"
+    WORD = "word"
+    SYMBOL = "symbol"
+    END = "end"
+
+
+class Token(NamedTuple):
+    """A token with its first column and the column after its last."""
+
+    kind: TokenKind
+    text: str
+    column: int
+    end: int
+
+    def __str__(self) -> str:
+        return repr(self.text) if self.kind is not TokenKind.END else "the end of the expression"
+
+
+_WORDS: Final = frozenset(
+    (
+        "and", "or", "not", "in", "matches", "if", "then", "else", "required", "missing", "unique",
+        "true", "false", "null",
+    )
+)  # fmt: skip
+"""Reserved words; a path with such a name is written as `$.in` or `$["in"]`."""
+_ALSO_FUNCTIONS: Final = frozenset({"missing", "unique"})
+
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
+_SINGLE_QUOTED: Final = r"'(?:[^'\\]|\\.)*'"
+_STEP: Final = rf"(?:\.\w+|\[(?:\*?|[0-9]+|{_QUOTED}|{_SINGLE_QUOTED})\])"
+_NAME: Final = r"[^\W\d]\w*"
+_ROOT: Final = r"(?:\$(?:expected\b)?|@)"
+# The names of the groups are the values of TokenKind.
+_TOKEN: Final = re.compile(
+    rf"""
+      (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{{1,3}})?(?!\w))
+    | (?P<text>{_QUOTED}|{_SINGLE_QUOTED})
+    | (?P<function>{_NAME})(?=\s*\()
+    | (?P<path>(?:{_ROOT}|{_NAME}|\[{_QUOTED}\]){_STEP}*)
+    | (?P<symbol>==|!=|<=|>=|\+/-|\+-|±|[-+*/()<>,%\[\]])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BRACKET: Final = re.compile(r"(?P<symbol>\[)")
+_SYNONYMS: Final[Mapping[str, str]] = {"+-": "±", "+/-": "±"}
+_SUGGESTIONS: Final[Mapping[str, str]] = {
+    "&": "'and'",
+    "|": "'or'",
+    "!": "'not' or '!='",
+    "=": "'=='",
+    "≤": "'<='",
+    "≥": "'>='",
+    "≠": "'!='",
+    "\N{MULTIPLICATION SIGN}": "'*'",
+    "÷": "'/'",
+    "\N{MINUS SIGN}": "'-'",
+    "“": "'\"'",
+    "”": "'\"'",
+    "`": "'\"'",
+}
+"""Operators for symbols of other languages."""
+
+
+def tokenize(text: str) -> Iterator[Token]:
+    """Yield the tokens of an expression, and a token for its end.
+
+    >>> [token.text for token in tokenize("sum(lines[].amount) >= 0.5")][:4]
+    ['sum', '(', 'lines[].amount', ')']
+    """
+    if len(text) > MAX_LENGTH:
+        reason = f"expression exceeds the limit of {MAX_LENGTH:,} characters"
+        raise ExpressionError(MAX_LENGTH + 1, reason)
+    last, position = "", 0
+    while following := text[position:].lstrip():
+        position = len(text) - len(following)
+        # After `in`, a bracket opens a list; otherwise it opens a quoted key.
+        pattern = _BRACKET if last == "in" and following[0] == "[" else _TOKEN
+        match = pattern.match(text, position)
+        if match is None:
+            raise ExpressionError(position + 1, _lexical_error(following[0]))
+        kind = TokenKind(match.lastgroup or "")
+        last = match[kind]
+        if last in _WORDS and not (kind is TokenKind.FUNCTION and last in _ALSO_FUNCTIONS):
+            kind = TokenKind.WORD
+        yield Token(kind, _SYNONYMS.get(last, last), position + 1, match.end() + 1)
+        position = match.end()
+    yield Token(TokenKind.END, "", len(text) + 1, len(text) + 1)
+
+
+def unquote(text: str) -> str:
+    r"""Return the string in quotes; a backslash escapes only a quote or another backslash.
+
+    >>> unquote(r'"[A-Z]\d+ \"x\""')
+    '[A-Z]\\d+ "x"'
+    """
+    return re.sub(r"\\([\"'\\])", r"\1", text[1:-1])
+
+
+def _lexical_error(symbol: str) -> str:
+    if symbol in "\"'":
+        return f"unterminated string; add the closing {symbol}"
+    if symbol.isdigit():
+        return "invalid number"
+    meant = _SUGGESTIONS.get(symbol)
+    return with_hint(f"unexpected {symbol!r}", f"did you mean {meant}?" if meant else "")
+
 
 MAX_DEPTH: Final = 50
 """The maximum nesting depth of parentheses, functions, signs and conditions."""
@@ -87,8 +207,8 @@ class Expression:
         nodes = list(_nodes(self.condition))
         if any(isinstance(node, PresenceCheck) for node in nodes):
             return ()
-        found = (node.path.pattern for node in nodes if isinstance(node, FieldNode))
-        return tuple(dict.fromkeys(filter(None, found)))
+        patterns = (node.path.pattern for node in nodes if isinstance(node, FieldNode))
+        return tuple(dict.fromkeys(filter(None, patterns)))
 
     def check(self, expected: JsonValue, candidate: JsonValue) -> CheckResult:
         """Check the condition; raise `TooManySteps` if the documents are too large for it."""
@@ -100,7 +220,7 @@ def _nodes(part: object) -> Iterator[Node]:
     inside: Iterable[object] = part if isinstance(part, tuple) else ()
     if isinstance(part, Node):
         yield part
-        inside = (getattr(part, each.name) for each in fields(part))
+        inside = (getattr(part, attribute.name) for attribute in fields(part))
     for inner in inside:
         yield from _nodes(inner)
 
@@ -144,12 +264,12 @@ _BINDING: Final[Mapping[str, int]] = {
 class _Parser:
     """A Pratt parser, which recurses only for nested expressions."""
 
-    __slots__ = ("_depth", "_place", "_text", "_tokens")
+    __slots__ = ("_depth", "_position", "_text", "_tokens")
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = list(tokenize(text))
-        self._place = 0
+        self._position = 0
         self._depth = 0
 
     def parse(self) -> Condition:
@@ -164,18 +284,18 @@ class _Parser:
 
     @property
     def _token(self) -> Token:
-        return self._tokens[self._place]
+        return self._tokens[self._position]
 
     def _next(self) -> Token:
-        self._place += 1
-        return self._tokens[self._place - 1]
+        self._position += 1
+        return self._tokens[self._position - 1]
 
     def _accept(self, text: str) -> bool:
         """Consume a word or symbol if it is the next token."""
         token = self._token
-        found = token.text == text and token.kind in {TokenKind.WORD, TokenKind.SYMBOL}
-        self._place += found
-        return found
+        accepted = token.text == text and token.kind in {TokenKind.WORD, TokenKind.SYMBOL}
+        self._position += accepted
+        return accepted
 
     def _expect(self, text: str, wanted: str = "") -> None:
         if not self._accept(text):
@@ -183,14 +303,14 @@ class _Parser:
 
     def _since(self, begin: Token) -> str:
         """Return the text from a token up to the current position."""
-        return self._text[begin.column - 1 : self._tokens[self._place - 1].end - 1]
+        return self._text[begin.column - 1 : self._tokens[self._position - 1].end - 1]
 
     def _unexpected(self, wanted: str) -> NoReturn:
         token = self._token
-        found = shorten(str(token), _MAX_SHOWN)
+        shown = shorten(str(token), _MAX_SHOWN)
         near = nearest(token.text, _OPERATOR_WORDS) if token.kind is TokenKind.PATH else None
         hint = f"did you mean {near!r}?" if near else ""
-        raise ExpressionError(token.column, with_hint(f"expected {wanted}, got {found}", hint))
+        raise ExpressionError(token.column, with_hint(f"expected {wanted}, got {shown}", hint))
 
     # --- expressions ------------------------------------------------------------------------------
 
@@ -201,11 +321,11 @@ class _Parser:
         while (binding := self._binding()) > floor:
             if binding in {_SUM, _PRODUCT}:
                 first = _as_operand(left, begin.column)
-                rest: list[tuple[ArithmeticOperator, Operand]] = []
+                terms: list[tuple[ArithmeticOperator, Operand]] = []
                 while self._binding() == binding:
                     operator = ArithmeticOperator(self._next().text)
-                    rest.append((operator, self._operand(binding)))
-                left = Arithmetic(text=self._since(begin), first=first, rest=tuple(rest))
+                    terms.append((operator, self._operand(binding)))
+                left = Arithmetic(text=self._since(begin), first=first, terms=tuple(terms))
             elif binding in {_OR, _AND}:
                 word = BooleanOperator.OR if binding == _OR else BooleanOperator.AND
                 conditions = [_as_condition(left, begin.column)]
@@ -243,11 +363,11 @@ class _Parser:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise ExpressionError(token.column, f"nesting exceeds the limit of {MAX_DEPTH} levels")
-        node = self._read_prefix(self._next())
+        node = self._parse_prefix(self._next())
         self._depth -= 1
         return node
 
-    def _read_prefix(self, token: Token) -> Node:
+    def _parse_prefix(self, token: Token) -> Node:
         match token.kind, token.text:
             case TokenKind.NUMBER, text:
                 return Constant(text=text, constant=Decimal(text))
@@ -281,7 +401,7 @@ class _Parser:
                 return Constant(text=token.text, constant=_CONSTANTS[token.text])
 
     def _call(self, token: Token) -> Node:
-        begin = self._place
+        begin = self._position
         self._expect("(")
         columns: list[int] = []
         nodes: list[Node] = []
@@ -290,21 +410,21 @@ class _Parser:
                 self._expect(",", "a comma or ')'")
             columns.append(self._token.column)
             nodes.append(self._expression(_NOTHING))
-        name, text, cost = token.text, self._since(token), self._place - begin
+        name, text, cost = token.text, self._since(token), self._position - begin
         function = _FUNCTIONS.get(name)
         if function is None:
             near = nearest(name, _FUNCTIONS)
             valid = f"must be one of: {', '.join(sorted(_FUNCTIONS))}"
             hint = f"did you mean {near!r}?" if near else valid
             raise ExpressionError(token.column, with_hint(f"unknown function {name!r}", hint))
-        given = len(nodes)
+        number = len(nodes)
         least, most = function.arity
-        if most is not None and not least <= given <= most:
+        if most is not None and not least <= number <= most:
             wanted = str(least) if least == most else f"{least} or {most}"
             plural = "" if most == 1 else "s"
-            reason = f"{name} takes {wanted} argument{plural}, not {given}"
+            reason = f"{name} takes {wanted} argument{plural}, not {number}"
             raise ExpressionError(token.column, reason)
-        if given < least:
+        if number < least:
             reason = f"{name} requires a list, such as {name}(items[].amount)"
             raise ExpressionError(token.column, reason)
         return function.make(_FunctionCall(name, text, tuple(nodes), tuple(columns), cost))
@@ -317,7 +437,7 @@ class _Parser:
         if negated and self._token.text not in _NEGATED_REASONS:
             self._unexpected("'in' or 'matches'")
         token = self._next()
-        condition = self._read_relation(left, begin, token)
+        condition = self._parse_relation(left, begin, token)
         if self._token.text in set(Relation):
             reason = "comparisons cannot be chained; combine two of them with 'and'"
             raise ExpressionError(self._token.column, reason)
@@ -326,7 +446,7 @@ class _Parser:
         because = _NEGATED_REASONS[token.text]
         return Not(text=self._since(begin), condition=condition, because=because)
 
-    def _read_relation(self, left: Operand, begin: Token, token: Token) -> Condition:
+    def _parse_relation(self, left: Operand, begin: Token, token: Token) -> Condition:
         match token.text:
             case "in":
                 return self._membership(left, begin)
@@ -396,7 +516,7 @@ class _Parser:
         allowed = {TokenKind.NUMBER} if minus else {TokenKind.NUMBER, TokenKind.TEXT}
         if token.kind not in allowed and (minus or token.text not in _CONSTANTS):
             self._unexpected("a number, a string, true, false or null")
-        self._place += 1
+        self._position += 1
         text = self._since(begin)
         if token.kind is TokenKind.NUMBER:
             number = Decimal(token.text)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from fieldmark.judges.http_client import excerpt
+from fieldmark.judges.images import Image
 from fieldmark.judges.llm.client import (
     LlmCallError,
     LlmClient,
@@ -17,7 +18,6 @@ from fieldmark.judges.llm.client import (
     parse_object,
 )
 from fieldmark.judges.llm.connection import ChatConnection, ReplyFormat
-from fieldmark.judges.llm.images import Image
 from fieldmark.judges.llm.prompts import Prompt, data_block
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError
 from fieldmark.judges.llm.usage_log import LlmCall, llm_threads
@@ -35,7 +35,7 @@ _INCOMPLETE: Final[Mapping[str, str]] = {
 _MAX_REASON: Final = 2_000
 _REFUSALS: Final = frozenset({400, 404, 415, 422, 500, 501})
 _FORMAT: Final = re.compile(r"response_?format|json_?schema|json_?object|grammar", re.IGNORECASE)
-"""What an endpoint says if it does not support a response format."""
+"""Words in the error of an endpoint that does not support a response format."""
 _THINKING: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _FENCE: Final = re.compile(
     r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL | re.IGNORECASE
@@ -77,7 +77,7 @@ def grade_samples(
     questions: list[Question] = [
         {"data": data, "ids": list(ids), "repeat": repeat, **shown} for repeat in range(samples)
     ]
-    found = client.lookup(questions)
+    cached = client.lookup(questions)
 
     def request(repeat: int) -> CachedResponse:
         grades, call = request_grades(client, connection, prompt, data, ids, repeat, images=images)
@@ -85,7 +85,7 @@ def grade_samples(
         (stored,) = client.store([questions[repeat]], [new])
         return stored
 
-    missing = [repeat for repeat, response in enumerate(found) if response is None]
+    missing = [repeat for repeat, response in enumerate(cached) if response is None]
     if len(missing) > 1:
         threads = min(connection.concurrency, len(missing))
         with llm_threads(threads) as pool:
@@ -95,7 +95,7 @@ def grade_samples(
     responses = dict(zip(missing, requested, strict=True))
     return [
         Sample(_cached_grades(response.value, ids), response.call)
-        for repeat, known in enumerate(found)
+        for repeat, known in enumerate(cached)
         for response in [known or responses[repeat]]
     ]
 

@@ -21,8 +21,8 @@ from fieldmark.judges.http_client import (
     expand,
     status_error,
 )
+from fieldmark.judges.images import IMAGE_TOKENS
 from fieldmark.judges.llm.connection import Connection
-from fieldmark.judges.llm.images import IMAGE_TOKENS
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError, ResponseCache, cache_key
 from fieldmark.judges.llm.usage_log import BudgetExceededError, LlmCall, TokenCount
 from fieldmark.judges.redaction import Redactor
@@ -137,11 +137,12 @@ class LlmClient:
     ) -> list[CachedResponse | None]:
         """Return the cached responses in the order of the questions.
 
-        With `record`, they are part of the usage; otherwise the caller records those that it uses.
+        With `record`, they are part of the usage; otherwise the caller records the responses that
+        it uses.
         """
         keys = [self._key(question) for question in questions]
-        found = self._cache.find(keys)
-        responses = [found.get(key) for key in keys]
+        cached = self._cache.find(keys)
+        responses = [cached.get(key) for key in keys]
         for response in responses:
             if response is not None and record:
                 self._connection.usage_log.record_response(response.call)
@@ -193,8 +194,8 @@ class LlmClient:
         if attempt.response is not None:
             return attempt.response
         times = f" ({attempts} attempts)" if attempts > 1 else ""
-        place = self._connection.endpoint.netloc
-        raise LlmCallError(self.redact(f"{place}: {attempt.failure}") + times, attempt.status)
+        host = self._connection.endpoint.netloc
+        raise LlmCallError(self.redact(f"{host}: {attempt.failure}") + times, attempt.status)
 
     def redact(self, text: str) -> str:
         """Return a text with the API key redacted."""

@@ -74,9 +74,9 @@ class Connection:
     The key is read from the environment variable `api_key_env`. Budgets apply to one run, also if
     it is resumed; `max_total_tokens` limits the tokens of all requests and responses. `cache` is a
     file for the responses, or true for the default location. With `offline`, only cached responses
-    are used. `request` adds parameters to each request, or removes those that it sets to null.
-    `headers` and `query` are added to each request. With `azure_api_version`, `base_url` is that of
-    an Azure resource and `model` a deployment. `proxy` is the URL of a proxy. `${NAME}` in these
+    are used. `request` adds parameters to each request, or removes parameters that are set to null.
+    `headers` and `query` are added to each request. With `azure_api_version`, `base_url` is the URL
+    of an Azure resource and `model` a deployment. `proxy` is the URL of a proxy. `${NAME}` in these
     options is an environment variable. `allow_private_http` allows http:// in private networks.
     """
 
@@ -157,7 +157,7 @@ class Connection:
         }
 
     def with_request_options(self, payload: JsonObject) -> JsonObject:
-        """Return a payload with the parameters of `request`, without those that are null."""
+        """Return a payload with the parameters of `request` that are not null."""
         merged = {**payload, **self.request}
         return {name: value for name, value in merged.items() if value is not None}
 
@@ -256,14 +256,14 @@ class Connection:
         return self.usage_log.usage(self.price)
 
     def spent(self) -> JsonObject:
-        """Return what was sent and paid for, and the original cost of cached responses."""
+        """Return the usage and cost of the calls, and the original cost of cached responses."""
         return self.usage_log.spent(self.price)
 
 
 class ReplyFormat(StrEnum):
     """The response format to request; the response is validated in any case.
 
-    `auto` is the strictest of the others that the endpoint supports.
+    `auto` is the strictest format that the endpoint supports.
     """
 
     AUTO = "auto"
@@ -327,8 +327,8 @@ class ChatConnection(Connection):
 
     def _reply_limits(self) -> list[int]:
         sent = self.with_request_options({"max_tokens": self.max_reply_tokens})
-        found = (sent.get(option) for option in _REPLY_LIMITS)
-        return [int(limit) for limit in found if isinstance(limit, int | float)]
+        limits = (sent.get(option) for option in _REPLY_LIMITS)
+        return [int(limit) for limit in limits if isinstance(limit, int | float)]
 
     def parameters(self) -> JsonObject:
         """Return the options that a response depends on."""

@@ -19,7 +19,7 @@ _HELD: Final[ContextVar[_Records | None]] = ContextVar("held_responses", default
 
 @contextmanager
 def held_responses() -> Iterator[_Records]:
-    """Hold the responses that this thread receives; calling what is returned records them."""
+    """Hold the responses that this thread receives; the function that is returned records them."""
     records: _Records = []
     before = _HELD.set(records)
     try:
@@ -29,7 +29,7 @@ def held_responses() -> Iterator[_Records]:
 
 
 def llm_threads(number: int) -> ThreadPoolExecutor:
-    """Return threads for calls, whose responses are held if those of this thread are."""
+    """Return threads for calls; they hold their responses if this thread does."""
     return ThreadPoolExecutor(
         number, "fieldmark-llm", initializer=_HELD.set, initargs=(_HELD.get(),)
     )
@@ -73,7 +73,7 @@ Price: TypeAlias = Callable[[TokenCount], float | None]
 
 
 class SpentChange(NamedTuple):
-    """A change of what was spent: a reservation, or the difference to it when a call ended."""
+    """A change of the usage: a reservation, or its correction when a call ended."""
 
     requests: int = 0
     failed_requests: int = 0
@@ -85,7 +85,7 @@ class UsageLog:
     """The usage of one connection; thread-safe.
 
     The maximum cost of a call is reserved before the call, so a budget is never exceeded.
-    `write_change` receives every change of what was spent, and `take_new` returns the calls whose
+    `write_change` receives every change of the usage, and `take_new` returns the calls whose
     responses were used, so that a resumed run can `restore` both. A call in flight counts with its
     maximum cost.
     """
@@ -106,7 +106,7 @@ class UsageLog:
         return UsageLog, ()
 
     def restore(self, changes: Iterable[SpentChange], calls: Iterable[LlmCall]) -> None:
-        """Add what an interrupted run spent, and the calls whose responses it used."""
+        """Add the usage of an interrupted run, and the calls whose responses it used."""
         with self._settled:
             self._calls.update((call.id, call) for call in calls)
             for change in changes:
@@ -117,7 +117,7 @@ class UsageLog:
                     self._paid.add(change.call)
 
     def reserve(self, tokens: TokenCount, check_budget: Callable[[int, TokenCount], None]) -> None:
-        """Reserve the tokens of a call; wait while calls in flight reserve what it needs.
+        """Reserve the tokens of a call; wait while calls in flight reserve too much of the budget.
 
         `check_budget` receives the number of previous calls and the maximum number of tokens,
         including this call, and may raise BudgetExceededError.
@@ -136,7 +136,7 @@ class UsageLog:
             self._reserved = self._reserved.plus(tokens)
 
     def settle(self, reserved: TokenCount, paid: TokenCount, call: LlmCall | None = None) -> None:
-        """Replace reserved tokens with the ones that were paid for; a failure has no call."""
+        """Replace reserved tokens with the tokens that were paid for; a failure has no call."""
         with self._settled:
             self._reserved = self._reserved.minus(reserved)
             self._spent = self._spent.plus(paid)
@@ -190,7 +190,7 @@ class UsageLog:
         }
 
     def spent(self, price: Price) -> JsonObject:
-        """Return what was sent and paid for, and the original cost of responses from the cache.
+        """Return the usage and cost of calls, and the original cost of cached responses.
 
         Unusable responses are included.
         """

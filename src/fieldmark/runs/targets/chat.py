@@ -12,6 +12,16 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from fieldmark.errors import OptionError
+from fieldmark.judges.images import (
+    PAGE_RESOLUTION,
+    ImageError,
+    MediaFile,
+    PageRenderer,
+    check_file_paths,
+    load_file,
+    named_files,
+    open_page_renderer,
+)
 from fieldmark.judges.llm.chat import request_chat, response_text
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, Question
 from fieldmark.judges.llm.connection import (
@@ -19,17 +29,9 @@ from fieldmark.judges.llm.connection import (
     OfferedFormats,
     ReplyFormat,
 )
-from fieldmark.judges.llm.images import (
-    ImageError,
-    MediaFile,
-    check_file_paths,
-    load_file,
-    named_files,
-)
 from fieldmark.judges.llm.prompts import check_template, fill_template
 from fieldmark.judges.llm.response_cache import CachedResponse, CacheError
 from fieldmark.judges.llm.usage_log import TokenCount
-from fieldmark.judges.pdf_pages import PAGE_RESOLUTION, PageRenderer, open_page_renderer
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.runs.targets.target import TargetCall, TargetResponse
 from fieldmark.values.annotations import PositiveInt
@@ -82,16 +84,16 @@ class ChatTarget(ChatConnection):
         ChatConnection.__post_init__(self)
         if is_blank(self.prompt):
             raise OptionError("prompt", "is required unless prompt_file is set")
-        found = [
+        problems = [
             *check_template("prompt", self.prompt, _VARIABLES, _PATHS),
             *check_template("system", self.system, _VARIABLES, _PATHS),
         ]
         check_file_paths("files", self.files)
-        if not self.files and not any(name.startswith(_PATHS) for name in found):
+        if not self.files and not any(name.startswith(_PATHS) for name in problems):
             raise OptionError("prompt", "must contain {{input}}, unless files are sent")
         if self.schema is not None:
             return
-        if "schema" in found:
+        if "schema" in problems:
             raise OptionError("schema", "is required, because the prompt contains {{schema}}")
         if self.reply_format is ReplyFormat.JSON_SCHEMA:
             raise OptionError("reply_format", "json_schema requires schema")
@@ -172,7 +174,7 @@ class ChatTarget(ChatConnection):
         return json.dumps(self.schema, ensure_ascii=False)
 
     def _file_identity(self, file: MediaFile) -> JsonObject:
-        """Return what is sent of a file.
+        """Return the part of a request for a file.
 
         Pages are identified by their file, because another version of the library may render them
         differently.

@@ -42,8 +42,8 @@ class CommandTarget:
     """Runs a program for each case; its output is the prediction.
 
     `command` is the program and its arguments, which are not passed to a shell and never contain
-    data of a case. The program receives a few standard environment variables and those in `env`:
-    names, or names with values, where `env:NAME` refers to another variable.
+    data of a case. The program receives a few standard environment variables and the variables in
+    `env`: names, or names with values, where `env:NAME` refers to another variable.
     """
 
     name: ClassVar[str] = "command"

@@ -20,9 +20,9 @@ class TargetResponse(NamedTuple):
     """One response: model output as text, a JSON value, or a failure.
 
     A transient failure is retried, after `retry_after` seconds if the target requested it. If it
-    was `unauthorized`, no further request is sent. `usage` is the served model and what the
-    response took: tokens, cost and seconds. `on_use` is called when the response becomes the
-    candidate of a case. A `warning` is one of the whole run.
+    was `unauthorized`, no further request is sent. `usage` is the served model and the tokens, cost
+    and seconds of the response. `on_use` is called when the response becomes the candidate of a
+    case. A `warning` concerns the whole run.
     """
 
     text: str | None = None

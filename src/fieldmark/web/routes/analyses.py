@@ -1,30 +1,44 @@
-"""`POST /api/analyses`: recommendations, weak slices, differences and rankings as background jobs.
+"""`POST /api/analyses` and `/api/runs/{run}/rescore`: analyze and rescore runs in background jobs.
 
-They read all cases of their runs, which takes a while for large ones. A job reports how many cases
-were read, and can be cancelled.
+Analyses read all cases of their runs, which takes a while for large ones. A job reports how many
+cases were read, and can be cancelled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, cast
 
 from fastapi import APIRouter
 
-from fieldmark.analyses.improve import improve
-from fieldmark.analyses.slices import find_slices
+from fieldmark.analyses.improve import find_slices, improve
+from fieldmark.analyses.rescore import preview_rules, rescore
+from fieldmark.analyses.runs import annotate, remove_run
+from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.html.metrics import tiles
+from fieldmark.runs.run_directory import new_run_id
+from fieldmark.runs.settings import resolve_settings
+from fieldmark.runs.stored_cases import check_rescorable
 from fieldmark.runs.stored_run import StoredRun, is_older
 from fieldmark.values.text import plural
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
-from fieldmark.web.jobs import BackgroundJob, JobKind
-from fieldmark.web.request_models import AnalysisRequest, RankQuery
-from fieldmark.web.response_models import JobResponse, errors
+from fieldmark.web.jobs import BackgroundJob, JobCancelled, JobKind
+from fieldmark.web.request_models import AnalysisRequest, PreviewRequest, RankQuery, RescoreRequest
+from fieldmark.web.response_models import (
+    JobResponse,
+    PreviewResponse,
+    RunRulesResponse,
+    errors,
+)
+from fieldmark.web.responses import ApiResponse, StrictRoute
 from fieldmark.web.routes.runs import ranking_of
 from fieldmark.web.run_catalog import IndexedRun
-from fieldmark.web.strict_json import ApiResponse, StrictRoute
+from fieldmark.web.server_options import Models, RulesInput, resolve_rules
+from fieldmark.web.views import rescore_problem, shown_title
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
 _REPORTED_ROWS: Final = 200
@@ -34,7 +48,7 @@ _REPORTED_ROWS: Final = 200
     "/analyses", status_code=202, response_model=JobResponse, responses=errors(400, 404, 422, 429)
 )
 def start_analysis(request: AnalysisRequest, state: StateDependency) -> ApiResponse:
-    """Analyze runs in a background job, whose `result` is that of the operation of its kind.
+    """Analyze runs in a background job, whose `result` is the result of the operation of its kind.
 
     `improve` and `slices` analyze one run, and `rank` two or more. `diff` compares two runs, which
     `/api/diff` returns from then on without reading their cases again; its result has their order.
@@ -91,8 +105,8 @@ def _improve(request: AnalysisRequest, reading: _Reading) -> JsonValue:
 
 
 def _slices(request: AnalysisRequest, reading: _Reading) -> JsonValue:
-    found = find_slices(reading.open(request.runs[0]))
-    return reading.state.redactor.redact(found.to_dict())
+    slices = find_slices(reading.open(request.runs[0]))
+    return reading.state.redactor.redact(slices.to_dict())
 
 
 def _diff(request: AnalysisRequest, reading: _Reading) -> JsonValue:
@@ -118,3 +132,97 @@ _ANALYSES: Final[Mapping[str, Callable[[AnalysisRequest, _Reading], JsonValue]]]
 }
 _RUNS: Final = {"improve": (1, 1), "slices": (1, 1), "diff": (2, 2), "rank": (2, 50)}
 """The smallest and the largest number of runs."""
+
+
+@router.get("/runs/{run}/rules", response_model=RunRulesResponse, responses=errors(404, 422))
+def get_rules(run: str, state: StateDependency) -> ApiResponse:
+    """Return the rules of a run as a rules file, and whether other rules can be applied to it."""
+    stored = state.catalog.open(run)
+    return ApiResponse({"rules": stored.manifest.rules, "problem": rescore_problem(state, stored)})
+
+
+@router.post(
+    "/runs/{run}/preview",
+    response_model=PreviewResponse,
+    responses=errors(400, 403, 404, 422, 429),
+)
+async def preview(run: str, request: PreviewRequest, state: StateDependency) -> ApiResponse:
+    """Return what rules would change in a run: fields, cases, metrics before and after, examples.
+
+    Of a large run, a random sample is compared, and `sample` is true. No model is called.
+    """
+    stored = state.catalog.open(run)
+    options = request.counting(_rules(request, stored, state.options.models))
+    result = await state.run_evaluation(
+        lambda: preview_rules(stored, limit=request.limit, **options)
+    )
+    return ApiResponse(state.redactor.redact(result.to_dict()))
+
+
+@router.post(
+    "/runs/{run}/rescore",
+    status_code=202,
+    response_model=JobResponse,
+    responses=errors(400, 403, 404, 422, 429),
+)
+async def start_rescore(run: str, request: RescoreRequest, state: StateDependency) -> ApiResponse:
+    """Compare the documents of a run with other rules in a background job and return the job.
+
+    The job makes a new run that names this one, which is never changed. To undo it, delete the new
+    run. If the server is read-only, the new run is deleted when the server stops.
+    """
+    stored = state.catalog.open(run)
+    check_rescorable(stored)
+    rules = _rules(request, stored, state.options.models)
+    resolve_settings(**request.counting(rules))
+    title = request.title.strip() or f"{shown_title(state, stored)}, other rules"
+    job = state.jobs.start(title, _Rescore(stored, request, state, title).run)
+    return ApiResponse(job.to_dict(), 202)
+
+
+def _rules(request: PreviewRequest | RescoreRequest, run: StoredRun, models: Models) -> RulesInput:
+    """Return the rules of a request, by default the rules of the run.
+
+    The safety of predictions is taken from the run, unless the rules name a judge.
+    """
+    rules: JsonValue = request.all_rules(run.manifest.rules)
+    return resolve_rules({} if rules is None else rules, Models(models.provider))
+
+
+class _Rescore:
+    """One job that makes a run from another."""
+
+    def __init__(
+        self, stored: StoredRun, request: RescoreRequest, state: AppState, title: str
+    ) -> None:
+        self._stored = stored
+        self._request = request
+        self._state = state
+        self._title = title
+
+    def run(self, job: BackgroundJob) -> JsonObject:
+        """Compare the documents; the run of a cancelled job is deleted."""
+        run = self._state.new_runs / new_run_id()
+        try:
+            models = self._state.options.models.for_run()
+            options = self._request.counting(_rules(self._request, self._stored, models))
+            result = rescore(self._stored, out=run, progress=job.report_progress, **options)
+        except JobCancelled:
+            if run.is_dir():
+                remove_run(run)
+            raise
+        finally:
+            self._state.catalog.invalidate()
+        # The run is complete even if its name cannot be written.
+        with suppress(FieldmarkError):
+            annotate(run, name=self._title)
+        state = self._state
+        return {
+            "run": run.name,
+            "rescored_from": self._stored.path.name,
+            "saved": state.options.write,
+            "passed": result.passed,
+            "notes": [state.redactor.redact_text(note) for note in result.notes],
+            "headline": [tile.to_dict() for tile in tiles(result.summary)[:2]],
+            "summary": state.redactor.redact(result.to_dict()),
+        }

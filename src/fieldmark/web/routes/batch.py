@@ -1,8 +1,20 @@
-"""`POST /api/batch` and `/api/files`: compare two data sets in a background job."""
+"""`POST /api/batch` and `/api/files`: compare two data sets in a background job.
+
+A batch reads copies of its inputs, which are deleted with its job. A run can be resumed if both
+sides are files below a root, but not if a side was sent in the request, because it is not stored
+anywhere else.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -11,29 +23,31 @@ from fastapi import APIRouter, Query
 
 from fieldmark.analyses.runs import annotate, remove_run
 from fieldmark.analyses.score import score_with
-from fieldmark.data.roots import FileEntry
+from fieldmark.data.roots import DataRoots, FileEntry, OpenedPath
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
 from fieldmark.report.html.metrics import tiles
-from fieldmark.runs.run_directory import RESULTS, new_run_id
+from fieldmark.runs.disk import write_atomic
+from fieldmark.runs.run_directory import MANIFEST, RESULTS, new_run_id
 from fieldmark.runs.run_options import complete_options
 from fieldmark.runs.settings import resolve_settings
 from fieldmark.runs.stored_run import open_run
+from fieldmark.values.json_text import pretty_json
 from fieldmark.values.presence import is_blank
 from fieldmark.values.records import to_json
-from fieldmark.web.app_state import AppState, StateDependency
+from fieldmark.web.api_errors import ApiError, ErrorCode
+from fieldmark.web.app_state import INBOX, AppState, StateDependency
 from fieldmark.web.jobs import BackgroundJob, JobCancelled
-from fieldmark.web.request_models import (
-    BatchRequest,
-    FileQuery,
-    resolve_rules,
-)
+from fieldmark.web.request_models import BatchRequest, BatchSource, FileQuery
 from fieldmark.web.response_models import FileListResponse, JobResponse, errors
-from fieldmark.web.strict_json import ApiResponse, StrictRoute
-from fieldmark.web.uploads import InputSource, record_input_sources
+from fieldmark.web.responses import ApiResponse, StrictRoute
+from fieldmark.web.server_options import ServerLimits, resolve_rules
 
 router = APIRouter(route_class=StrictRoute, tags=["batch"])
 _MAX_LISTED: Final = 2000
+_CHUNK: Final = 1 << 20
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_SUFFIXES: Final = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 
 
 @router.post(
@@ -65,11 +79,7 @@ def list_files(query: Annotated[FileQuery, Query()], state: StateDependency) -> 
         entries = state.roots.list_directory(query.path, _MAX_LISTED)
     else:
         entries = [FileEntry(name, directory=True, bytes=0) for name in state.roots.names]
-    return ApiResponse({"path": query.path, "entries": [to_json(each) for each in entries]})
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0
+    return ApiResponse({"path": query.path, "entries": [to_json(entry) for entry in entries]})
 
 
 class _Batch:
@@ -79,7 +89,9 @@ class _Batch:
         self._request = request
         self._state = state
         self._pages = state.pages.location(request.pages) if request.pages else None
-        self.uploads = state.uploads()
+        self.uploads = Uploads(
+            state.scratch / INBOX / secrets.token_hex(8), state.roots, state.options.limits
+        )
         self._sources: list[InputSource] = []
         self._sides = {
             side: source
@@ -94,12 +106,13 @@ class _Batch:
         self._sources = [self.uploads.add(side, source) for side, source in self._sides.items()]
 
     def run(self, job: BackgroundJob) -> JsonObject:
-        """Score the inputs; a cancelled job keeps what it has compared as an interrupted run."""
+        """Score the inputs; a cancelled job keeps the compared cases as an interrupted run."""
         run = self._state.new_runs / new_run_id()
         try:
             return self._score(job, run)
         except JobCancelled:
-            if _size(run / RESULTS):
+            results = run / RESULTS
+            if results.is_file() and results.stat().st_size:
                 record_input_sources(run, self._sources, self._request.pages)
                 self._annotate(run)
                 # Cases are stored after the progress that was reported last.
@@ -130,12 +143,12 @@ class _Batch:
         truth, *candidate = [source.copy for source in self._sources]
         models = state.options.models.for_run()
         rules = resolve_rules(request.all_rules(state.options.rules or None), models)
-        given = request.run_options(rules)
-        given["pages"], given["out"] = self._pages, run
+        run_options = request.run_options(rules)
+        run_options["pages"], run_options["out"] = self._pages, run
         options = complete_options(
             truth=truth,
             candidate=candidate[0] if candidate else None,
-            **given,
+            **run_options,
         )
         result = score_with(options, progress=report_progress)
         record_input_sources(run, self._sources, self._request.pages)
@@ -154,3 +167,109 @@ class _Batch:
         tags = [tag for tag in self._request.tags if not is_blank(tag)]
         with suppress(FieldmarkError):
             annotate(run, add=tags, name=self.title)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSource:
+    """One side of a batch: display name, copy, and original path if it is below a root."""
+
+    name: str
+    copy: Path
+    file: str | None = None
+
+
+class Uploads:
+    """The inputs of one job in a private directory, which is deleted with the job."""
+
+    def __init__(self, directory: Path, roots: DataRoots, limits: ServerLimits) -> None:
+        self._directory = directory
+        self._roots = roots
+        self._max_bytes = self._bytes_left = limits.input_bytes
+        self._max_files = limits.input_files
+
+    def close(self) -> None:
+        """Delete the directory."""
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def add(self, side: str, source: BatchSource) -> InputSource:
+        """Copy one side of a batch into the directory."""
+        file = None
+        if source.path is not None:
+            copy = self._add_path(side, source.path)
+            file = self._roots.location(source.path)
+        elif source.text is not None:
+            # The suffix determines the format.
+            copy = self._target(side, _safe_name(source.name))
+            copy.write_bytes(source.text.encode("utf-8", "surrogatepass"))
+        elif source.files is not None:
+            copy = self._target(side, "files")
+            copy.mkdir()
+            for uploaded in source.files:
+                (copy / uploaded.name).write_bytes(uploaded.text.encode("utf-8", "surrogatepass"))
+        else:
+            copy = self._target(side, f"{side}.jsonl")
+            with copy.open("wb") as lines:
+                for row in source.rows or []:
+                    lines.write(json.dumps(row, allow_nan=False).encode("ascii") + b"\n")
+        return InputSource(name=source.display_name, copy=copy, file=file)
+
+    def _add_path(self, side: str, path: str) -> Path:
+        """Copy a file or directory below a root, so that it cannot change after the check."""
+        with self._roots.open(path) as opened:
+            target = self._target(side, _safe_name(path.rsplit("/", 1)[-1]))
+            if opened.is_file:
+                self._copy(opened, target)
+            else:
+                target.mkdir()
+                for inner in self._roots.files_in(opened, self._max_files):
+                    self._copy(inner, target / inner.name)
+        return target
+
+    def _target(self, side: str, name: str) -> Path:
+        # The two sides may have files of the same name.
+        directory = self._directory / side
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory / name
+
+    def _copy(self, opened: OpenedPath, target: Path) -> None:
+        with target.open("xb") as file:
+            while chunk := os.read(opened.fd, _CHUNK):
+                self._bytes_left -= len(chunk)
+                if self._bytes_left < 0:
+                    message = f"The inputs exceed the limit of {self._max_bytes:,} bytes."
+                    raise ApiError(ErrorCode.TOO_LARGE, message)
+                file.write(chunk)
+
+
+def _safe_name(name: str) -> str:
+    """Return a safe file name with the same suffixes, which determine the format."""
+    safe = _UNSAFE.sub("_", name).lstrip("._")[-80:]
+    known = safe.lower().removesuffix(".gz").endswith(_SUFFIXES)
+    return safe if known else f"{safe or 'rows'}.json" if "." not in safe else safe
+
+
+def record_input_sources(run: Path, sources: Sequence[InputSource], pages: str) -> None:
+    """Replace the copies in the manifest of a run, if it exists, with the original inputs.
+
+    `pages` is the name of the root with its page images, which may differ from the directory's
+    name.
+    """
+    names = {str(source.copy): source.name for source in sources}
+    files = [source.file for source in sources]
+    try:
+        manifest = open_run(run).manifest
+        inputs = tuple(
+            stored._replace(name=names.get(stored.name, stored.name)) for stored in manifest.inputs
+        )
+        options = manifest.options
+        if None in files:
+            # An input was sent in the request and is not stored.
+            options = None
+        elif options is not None:
+            candidate = files[1] if len(files) > 1 else None
+            options = {**options, "truth": files[0], "candidate": candidate}
+        changed = replace(manifest, inputs=inputs, options=options, pages=pages)
+        write_atomic(run / MANIFEST, pretty_json(to_json(changed)))
+    except FieldmarkError:
+        # Only the names of the inputs are affected: the manifest still refers to the copies.
+        return

@@ -8,8 +8,7 @@ from pathlib import Path
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from fieldmark.analyses.compare import compare_case, read_cases
-from fieldmark.analyses.compare_many import compare_many
+from fieldmark.analyses.compare import compare_case, compare_many, read_cases
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.score import score_with
 from fieldmark.model.json import JsonObject, JsonValue
@@ -18,10 +17,10 @@ from fieldmark.runs.run_options import complete_options
 from fieldmark.runs.settings import resolve_settings
 from fieldmark.runs.warnings import pair_warnings
 from fieldmark.web.app_state import AppState, StateDependency
-from fieldmark.web.exports import MEDIA_TYPES, attachment, check_kind
-from fieldmark.web.request_models import EvaluateExportRequest, EvaluateRequest, resolve_rules
+from fieldmark.web.request_models import EvaluateExportRequest, EvaluateRequest
 from fieldmark.web.response_models import EvaluationResponse, errors
-from fieldmark.web.strict_json import ApiResponse, StrictRoute
+from fieldmark.web.responses import MEDIA_TYPES, ApiResponse, StrictRoute, attachment, check_kind
+from fieldmark.web.server_options import resolve_rules
 from fieldmark.web.views import pair_view
 
 router = APIRouter(route_class=StrictRoute, tags=["evaluate"])
@@ -49,7 +48,7 @@ async def evaluate(request: EvaluateRequest, state: StateDependency) -> ApiRespo
 async def export_evaluation(request: EvaluateExportRequest, state: StateDependency) -> Response:
     """Compare predictions with ground truth and download the result as a report or a table.
 
-    The kinds are those of a run. Every prediction is a case; nothing is saved.
+    The kinds are the same as for a run. Every prediction is a case; nothing is saved.
     """
     name = check_kind(request.kind)
     content = await state.run_evaluation(_exported, request, state, name)

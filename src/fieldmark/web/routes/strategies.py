@@ -28,14 +28,11 @@ from fieldmark.values.paths import ROOT, Wildcard, leaves, parse_path
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.request_models import (
-    PROVIDER,
     FlattenRequest,
     ImportRequest,
     InferRequest,
-    Models,
     RevisionQuery,
     RulesBody,
-    resolve_rules,
 )
 from fieldmark.web.response_models import (
     FlattenResponse,
@@ -44,7 +41,8 @@ from fieldmark.web.response_models import (
     StrategiesResponse,
     errors,
 )
-from fieldmark.web.strict_json import ApiResponse, StrictRoute
+from fieldmark.web.responses import ApiResponse, StrictRoute
+from fieldmark.web.server_options import PROVIDER, Models, resolve_rules
 
 RULE_SET: Final = re.compile(r"[^\W_][\w .-]{0,59}(?<![ .])")
 """Valid names of rule sets; others are never looked up."""
@@ -53,21 +51,21 @@ _WRITE_LOCK: Final = threading.Lock()
 
 def list_rule_sets(state: AppState) -> list[JsonValue]:
     """Return the names of the rule sets of the workspace, and the number of their fields."""
-    found: list[JsonValue] = []
+    sets: list[JsonValue] = []
     for path in sorted(state.options.rule_sets.glob("*.json")):
         if path.is_file() and RULE_SET.fullmatch(path.stem):
             try:
                 fields = native_form(load_file(path).value).get("fields")
             except ConfigError:
                 fields = None  # the problem is shown when the set is opened
-            found.append(
+            sets.append(
                 {"name": path.stem, "fields": len(fields) if isinstance(fields, list) else 0}
             )
-    return found
+    return sets
 
 
 def _path(state: AppState, name: str) -> Path:
-    """Return the file of a rule set; without a name, that of the default rules."""
+    """Return the file of a rule set; without a name, the file of the default rules."""
     if not name:
         return state.options.strategies
     if not RULE_SET.fullmatch(name):
@@ -91,8 +89,8 @@ def remove_rule_set(state: AppState, name: str) -> None:
 def read_strategies(state: AppState, name: str = "") -> JsonObject:
     """Return a rule set of the workspace, or the default rules.
 
-    The default rules are those that the server was started with, which cannot be replaced, or those
-    of the workspace; a missing file means no rules.
+    The default rules were set when the server was started, and cannot be replaced, or they belong
+    to the workspace; a missing file means no rules.
     """
     options, path = state.options, _path(state, name)
     if name and not path.is_file():
@@ -119,7 +117,7 @@ def write_strategies(
     """Replace a rule set or the default rules if they have not changed since they were read."""
     if state.options.rules is not None and not name:
         message = (
-            f"The rules are those of {state.options.rules_file}. Edit that file, or start the "
+            f"The rules come from {state.options.rules_file}. Edit that file, or start the "
             "server without --rules."
         )
         raise ApiError(ErrorCode.READ_ONLY, message)
@@ -268,7 +266,7 @@ def export_strategies(state: StateDependency) -> ApiResponse:
 @router.get("/rule-sets", response_model=RuleSetListResponse, responses=errors())
 def get_rule_sets(state: StateDependency) -> ApiResponse:
     """List the named rule sets of the workspace, and the presets."""
-    presets: list[JsonValue] = [each.to_dict() for each in PRESETS]
+    presets: list[JsonValue] = [preset.to_dict() for preset in PRESETS]
     return ApiResponse({"sets": list_rule_sets(state), "presets": presets})
 
 
@@ -302,7 +300,7 @@ def delete_rule_set(name: str, state: StateDependency) -> ApiResponse:
 
 @router.get("/comparators", responses=errors())
 def list_comparators() -> ApiResponse:
-    """List all comparators by what they compare, with their descriptions and options."""
+    """List all comparators by kind of value, with their descriptions and options."""
     return ApiResponse({"groups": list(comparator_catalog())})
 
 

@@ -60,7 +60,7 @@ function addRuleLinks(box) {
   return box;
 }
 
-// Highlight the field that the URL names, or those of the attribute that the cases are filtered by.
+// Highlight the field that the URL names, or the fields of the attribute in the filter of the cases.
 async function showField() {
   const field = highlightField(app, { ...state, ...address(["path"]) });
   placeExplanation(null);

@@ -134,7 +134,7 @@ export function metricName(name) {
   return new Map(METRICS).get(name) || name;
 }
 
-// The name of a run for people: its own, that of its evaluation or inputs, or its id.
+// The name of a run for people: its own name, the name of its evaluation or inputs, or its id.
 export function runName(run) {
   return run.title || run.id;
 }

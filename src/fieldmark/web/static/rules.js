@@ -267,7 +267,7 @@ function drawAll() {
 const metrics = ["rqs", "completeness", "hallucination", "accuracy", "safety", "micro_f1", "macro_f1_by_attribute", "macro_f1_by_case", "mean_score"];
 replace(document.getElementById("app"),
   el("p", { class: "lead" }, "Set how fields are compared and how results are scored. Evaluate and Batch use these rules."),
-  workspace.file && el("p", { class: "notice", id: "rules-file" }, `The default rules are those of ${workspace.file}, which the server was started with. Changes apply in this browser; Export writes them to a file.`),
+  workspace.file && el("p", { class: "notice", id: "rules-file" }, `The default rules come from ${workspace.file}, which the server was started with. Changes apply in this browser; Export writes them to a file.`),
   page.unknown_rules && el("p", { class: "notice" }, `There is no rule set ${page.unknown_rules}. These are the default rules.`),
   el("datalist", { id: "metrics" }, metrics.map((name) => el("option", { value: name }))),
   problems,

@@ -1,5 +1,5 @@
-// The edited rules, stored in the browser until they are saved to the workspace: those of each rule
-// set separately. Edits of the rules file that the server was started with are stored until that file
+// The edited rules, stored in the browser until they are saved to the workspace; each rule set has its own
+// edits. Edits of the rules file that the server was started with are stored until that file
 // changes.
 
 import { request } from "./api.js";
@@ -62,7 +62,7 @@ export function fileOf(draft) {
   };
 }
 
-// Add the rules of a file to a draft. Fields, gates and settings of the file replace those of the draft.
+// Add the rules of a file to a draft. Fields, gates and settings of the file replace the ones in the draft.
 export function merge(draft, file) {
   const found = fromFile(file);
   const without = (own, added, key) => own.filter((one) => !added.some((two) => key(one) === key(two)));

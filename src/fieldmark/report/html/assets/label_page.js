@@ -76,7 +76,7 @@ function startLabeling() {
         button(["Download labels ", el("kbd", null, "D")], download, { "aria-keyshortcuts": "d", class: "label-download" })),
       pair,
       el("div", { class: "label-controls" }, decisions, el("div", { class: "label-moves" }, previous, next)),
-      el("p", { class: "quiet label-hint" }, "Verdicts stay in this browser. Download them as labels.jsonl, and run “fieldmark calibrate labels.jsonl”.")));
+      el("p", { class: "quiet label-hint" }, "Verdicts stay in this browser. Download them as labels.jsonl, and run “fieldmark calibrate measure labels.jsonl”.")));
   document.title = `Labels of ${title} · fieldmark`;
   const actions = { k: () => go(place - 1), j: () => go(place + 1), ArrowLeft: () => go(place - 1), ArrowRight: () => go(place + 1), d: download };
   for (const [value, , key] of DECISIONS) actions[key] = () => decide(value);

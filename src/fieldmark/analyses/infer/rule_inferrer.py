@@ -1,0 +1,1045 @@
+"""Infer a rule for each attribute from the values in a data set."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+from fieldmark.align.greedy import Greedy
+from fieldmark.analyses.value_kinds import (
+    LOCALES,
+    Difference,
+    Reader,
+    ValueKind,
+    decimals,
+    difference_of,
+    key_words,
+    kind_of_value,
+    nearest_value,
+    phone_is_available,
+    readers_of,
+)
+from fieldmark.compare.identifier import letters_and_digits
+from fieldmark.model.alignment import Alignment
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import Presence
+from fieldmark.model.rule import Rules
+from fieldmark.plan.plan import compile_plan
+from fieldmark.values.dates import read_day
+from fieldmark.values.equality import typed_key
+from fieldmark.values.numbers import read_amount
+from fieldmark.values.paths import ROOT, join, parse_path
+from fieldmark.values.presence import presence
+from fieldmark.values.text import exact_text, normalized, plural, shorten
+
+Settings: TypeAlias = dict[str, JsonValue]
+Proposal: TypeAlias = tuple[Settings, str]
+"""The settings of a rule, and the reason for them."""
+
+PAIRED_THRESHOLD: Final = 0.5
+"""The threshold of lists with match fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferredRule:
+    """A proposed rule for an attribute, with the reason for it."""
+
+    path: str
+    settings: Mapping[str, JsonValue]
+    reason: str
+
+
+def is_named(path: str, words: frozenset[str]) -> bool:
+    """Whether the name of an attribute ends with one of these words, also in the plural.
+
+    >>> is_named("lines[*].unitPrices", frozenset({"price"}))
+    True
+    """
+    words_of_key = key_words(path)
+    return bool(words_of_key) and (
+        words_of_key[-1] in words or words_of_key[-1].removesuffix("s") in words
+    )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DATE_WORDS: Final = _words("date")
+PHONE_WORDS: Final = _words("phone telephone tel mobile cell fax")
+IDENTIFIER_WORDS: Final = _words(
+    "number no nr id code sku upc ean gtin mpn isbn iban ssn ein tin mrn npi vin imei ref "
+    "reference serial zip four"
+)
+ADDRESS_WORDS: Final = _words("address addr street")
+NAME_WORDS: Final = _words(
+    "name vendor supplier merchant company customer buyer seller author organization committee "
+    "borrower lender employer employee insured agent"
+)
+
+BOOLEANS: Final[Proposal] = {"match": "boolean"}, "booleans"
+INTEGERS: Final[Proposal] = (
+    {"match": "numeric_tolerance", "tolerance": 0},
+    "integers, compared exactly",
+)
+EMAILS: Final[Proposal] = {"match": "email"}, "e-mail addresses, ignoring case"
+WEB_ADDRESSES: Final[Proposal] = {"match": "url"}, "web addresses, compared after normalization"
+IDENTIFIERS: Final[Proposal] = (
+    {"match": "identifier"},
+    "identifiers, ignoring case and separators; all digits count",
+)
+ADDRESSES: Final[Proposal] = (
+    {"match": "address", "threshold": 0.85},
+    "addresses, words in any order and spelling; numbers must be the same",
+)
+NAMES: Final[Proposal] = (
+    {"match": "name", "threshold": 0.85},
+    "names, words in any order and spelling; numbers must be the same",
+)
+SHORT_TEXT: Final[Proposal] = (
+    {"match": "fuzzy", "threshold": 0.85, "numbers": "exact"},
+    "short text, with small spelling differences; numbers must be the same",
+)
+
+
+def phone_proposal(numbers: str) -> Proposal:
+    """Return the proposal for telephone numbers, which are described by `numbers`."""
+    if not phone_is_available():
+        why = 'match: phone requires pip install "fieldmark[phone]"'
+        return {"match": "identifier"}, f"{numbers}, compared by digits; {why}"
+    note = "one without a country code matches any country; set region to prevent that"
+    return {"match": "phone"}, f"{numbers}; {note}"
+
+
+_MAX_LISTS: Final = 500
+_MAX_PAIRS: Final = 250_000
+"""The number of possible pairs, which determines the time that an alignment takes."""
+
+
+@dataclass(slots=True)
+class SampleLists:
+    """The first lists of one attribute whose paired items differ.
+
+    Equal items are paired under any rules, so the other lists need not be tried. `pairs` is the
+    number of pairs without rules.
+    """
+
+    pairs: int = 0
+    _lists: list[tuple[list[JsonValue], list[JsonValue]]] = field(default_factory=list)
+    _possible_pairs: int = 0
+
+    def add(
+        self, expected: list[JsonValue], candidate: list[JsonValue], alignment: Alignment
+    ) -> None:
+        """Add two lists and their alignment without rules."""
+        possible = self._possible_pairs + len(expected) * len(candidate)
+        if len(self._lists) >= _MAX_LISTS or possible > _MAX_PAIRS:
+            return
+        if any(not are_equal for _, _, _, are_equal in alignment.pairs):
+            self.pairs += len(alignment.pairs)
+            self._lists.append((expected, candidate))
+            self._possible_pairs = possible
+
+    def pairs_under(self, rules: Rules, path: str) -> int:
+        """Return the number of pairs under rules, for lists that are at this path."""
+        plan = compile_plan(rules)
+        segments: Sequence[object] = parse_path(path).segments if path else ()
+        node = plan.root_of({} if segments and isinstance(segments[0], str) else [])
+        for segment in segments:
+            node = node.child(segment) if isinstance(segment, str) else node.entry_node
+        return sum(len(node.align(*lists).pairs) for lists in self._lists)
+
+
+_MAX_ATTRIBUTES: Final = 10_000
+_MAX_DISTINCT: Final = 1_000
+_MAX_ENUMERATION: Final = 20
+_MIN_REPEATS: Final = 5
+_MIN_KEYED_LISTS: Final = 5
+_MIN_KEYED_ITEMS: Final = 20
+_MIN_ALTERNATIVES: Final = 2
+_MAX_MATCH_FIELDS: Final = 2
+_MONEY_DECIMALS: Final = 2
+_MAX_EXAMPLES: Final = 3
+_MAX_SHOWN: Final = 40
+_MAX_NAME_WORDS: Final = 10
+_MIN_ADDRESS_WORDS: Final = 3
+_FIRST_YEAR: Final = 1970
+_CENTURY: Final = 100
+_NEARLY_ALL: Final = 0.95
+"""If at least this share of the values is of one kind, all other values are exceptions."""
+_MOSTLY: Final = 0.8
+"""The least share of values of the kind that the name of an attribute suggests."""
+_LOWER_THRESHOLDS: Final = (0.4, 0.3, 0.2, 0.1)
+"""Tried for lists whose items are not similar enough under the rules for their fields."""
+_IN_FORM: Final = (Difference.CASE, Difference.WHITESPACE)
+_GREEDY: Final = Greedy()
+
+
+class RuleInferrer:
+    """Infers rules from cases, with bounded memory.
+
+    `read_rules` reads proposed rules, so that they can be tried on lists of the data.
+    """
+
+    def __init__(self, read_rules: Callable[[Sequence[InferredRule]], Rules]) -> None:
+        self.cases = 0
+        self._read_rules = read_rules
+        self._evidence: dict[str, AttributeEvidence] = {}
+        self._possible_keys: dict[str, list[str]] = {}
+
+    def add(self, expected: JsonValue, candidate: JsonValue | Missing = MISSING) -> None:
+        """Add one case."""
+        self.cases += 1
+        if isinstance(expected, dict):
+            self._add_object(expected, candidate, "")
+        else:
+            self._add_value(expected, candidate, "" if isinstance(expected, list) else ROOT)
+
+    def rules(self) -> list[InferredRule]:
+        """Return a rule for each attribute, in the order of the data.
+
+        An attribute whose ground truth is always empty gets no rule, because a rule would compare
+        a container in a candidate as one field.
+        """
+        rules: dict[str, InferredRule | None] = {}
+        for path, evidence in self._evidence.items():
+            if evidence.lists:
+                rules[path] = self._infer_acceptable_values(path, evidence)
+            elif evidence.kinds and not evidence.objects and not self._is_acceptable_value(path):
+                settings, reason = _infer_comparator(evidence)
+                rules[path] = _rule(path, settings, reason, evidence)
+        # Which items are similar depends on the rules for their fields.
+        fields = [rule for rule in rules.values() if rule is not None]
+        for path in [path for path, rule in rules.items() if rule is None]:
+            rules[path] = self._infer_alignment(path, fields)
+        return [rule for rule in rules.values() if rule is not None]
+
+    def _add_value(self, expected: JsonValue, candidate: JsonValue | Missing, path: str) -> None:
+        evidence = self._evidence.get(path)
+        if evidence is None:
+            if len(self._evidence) >= _MAX_ATTRIBUTES:
+                return
+            evidence = self._evidence[path] = AttributeEvidence(path)
+        evidence.add(expected, candidate)
+        if isinstance(expected, dict):
+            self._add_object(expected, candidate, path)
+        elif isinstance(expected, list):
+            self._add_list(expected, candidate, f"{path}[*]")
+
+    def _add_object(
+        self, expected: dict[str, JsonValue], candidate: JsonValue | Missing, path: str
+    ) -> None:
+        counterpart = candidate if isinstance(candidate, dict) else {}
+        for key, value in expected.items():
+            self._add_value(value, counterpart.get(key, MISSING), join(path, key))
+
+    def _add_list(
+        self, expected: list[JsonValue], candidate: JsonValue | Missing, path: str
+    ) -> None:
+        others: dict[int, JsonValue] = {}
+        if not isinstance(candidate, list | dict | None) and candidate is not MISSING and expected:
+            # One of the acceptable values, which the candidate is compared with.
+            others = {nearest_value(expected, candidate)[0]: candidate}
+        elif isinstance(candidate, list):
+            # The order of the items does not matter.
+            alignment = _GREEDY.align(expected, candidate)
+            others = {index: candidate[counterpart] for index, counterpart, _, _ in alignment.pairs}
+            owner = self._evidence.get(path.removesuffix("[*]"))
+            if owner is not None:
+                owner.sample.add(expected, candidate, alignment)
+        for index, item in enumerate(expected):
+            self._add_value(item, others.get(index, MISSING), path)
+        if len(expected) > 1:
+            self._add_distinct_fields(_objects(expected), path)
+        if isinstance(candidate, list):
+            self._add_possible_keys(_objects(expected), _objects(candidate), path)
+
+    def _add_distinct_fields(self, items: list[JsonObject], path: str) -> None:
+        """Count in how many items each field has a value, and how many values are distinct."""
+        owner = self._evidence.get(path)
+        if owner is None or not items:
+            return
+        owner.items_in_lists += len(items)
+        names = dict.fromkeys(name for item in items for name in item)
+        for name in names:
+            field = self._evidence.get(join(path, name))
+            if field is not None:
+                values = [item[name] for item in items if name in item]
+                present = [value for value in values if presence(value) is Presence.VALUE]
+                field.items_in_lists += len(present)
+                field.distinct_in_lists += len({typed_key(value) for value in present})
+                owner.item_fields.setdefault(name)
+
+    def _add_possible_keys(
+        self, expected: list[JsonObject], candidate: list[JsonObject], path: str
+    ) -> None:
+        """Count the fields that could be the key to align these lists by."""
+        owner = self._evidence.get(path)
+        if owner is None or not expected or not candidate:
+            return
+        owner.keyed_lists += 1
+        for name in expected[0]:
+            field = self._evidence.get(join(path, name))
+            if field is not None and _is_unique(name, expected) and _is_unique(name, candidate):
+                field.keyed_lists += 1
+                field.keyed_items += len(expected)
+                keys = self._possible_keys.setdefault(path, [])
+                if name not in keys:
+                    keys.append(name)
+
+    def _is_acceptable_value(self, path: str) -> bool:
+        owner = self._evidence.get(path.removesuffix("[*]"))
+        return path.endswith("[*]") and owner is not None and self._has_alternatives(owner)
+
+    def _has_alternatives(self, evidence: AttributeEvidence) -> bool:
+        """Whether lists contain acceptable values, by candidates of these or other lists."""
+        if evidence.is_list_of_acceptable_values:
+            return True
+        items = self._evidence.get(f"{evidence.path}[*]")
+        if not evidence.lists or evidence.candidates or items is None or not items.kinds:
+            return False
+        seen = [lists for lists in self._evidence.values() if lists.lists and lists.candidates]
+        return len(seen) >= _MIN_ALTERNATIVES and all(
+            lists.is_list_of_acceptable_values for lists in seen
+        )
+
+    def _infer_acceptable_values(
+        self, path: str, evidence: AttributeEvidence
+    ) -> InferredRule | None:
+        """Return a rule for lists of acceptable values, or `None` for other lists."""
+        items = self._evidence.get(f"{path}[*]")
+        if items is None or not self._has_alternatives(evidence):
+            return None
+        settings, reason = _infer_comparator(items)
+        why = "lists of acceptable values, predictions have one value"
+        if not evidence.candidates:
+            why = "probably lists of acceptable values like the other lists, but no predictions"
+        return _rule(path, {**settings, "any_of": True}, f"{why}; {reason}", evidence)
+
+    def _infer_alignment(self, path: str, fields: Sequence[InferredRule]) -> InferredRule | None:
+        """Return a rule for a list whose items are aligned.
+
+        It pairs as many items of the data as are paired without rules, if possible. Items whose
+        fields have rules are often less similar, because a rule may only say equal or not.
+        """
+        evidence = self._evidence[path]
+        key = self._infer_key(path)
+        if key is not None:
+            return _list_rule(path, *key, evidence)
+        choices = list(self._alignments(path))
+        lost: list[int] = []
+        for choice in choices if evidence.sample.pairs else ():
+            lost.append(self._lost_pairs(path, choice.settings, fields))
+            if not lost[-1]:
+                break
+        fewest = min(lost, default=0)
+        best = choices[lost.index(fewest) if lost else 0]
+        reason = best.reason
+        if best is not choices[0]:
+            reason += (
+                f"; by {choices[0].what} with threshold {PAIRED_THRESHOLD}, {lost[0]:,} of"
+                f" {plural(evidence.sample.pairs, 'item')} would not be paired"
+            )
+        if fewest:
+            reason += f"; without rules, {plural(fewest, 'more item')} would be paired"
+        # A list that is the whole document is aligned by default.
+        if not path and best.settings == {"align": "greedy"}:
+            return None
+        return _list_rule(path, best.settings, reason, evidence)
+
+    def _lost_pairs(self, path: str, settings: Settings, fields: Sequence[InferredRule]) -> int:
+        """Return how many pairs are lost if a list has these settings and its fields have rules."""
+        evidence = self._evidence[path]
+        rules = [rule for rule in fields if rule.path.startswith(f"{path}[*]")]
+        rules.append(_list_rule(path, settings, "", evidence))
+        pairs = evidence.sample.pairs_under(self._read_rules(rules), path)
+        return max(0, evidence.sample.pairs - pairs)
+
+    def _infer_key(self, path: str) -> Proposal | None:
+        """Return the field that identifies each item on both sides."""
+        for name in self._possible_keys.get(f"{path}[*]", ()):
+            items = self._evidence[f"{path}[*]"]
+            field = self._evidence[join(f"{path}[*]", name)]
+            if (
+                field.keyed_lists == items.keyed_lists >= _MIN_KEYED_LISTS
+                and field.keyed_items >= _MIN_KEYED_ITEMS
+                and field.always_matches
+                and _is_code(field)
+            ):
+                why = f"{name} identifies each item on both sides in all {items.keyed_lists} lists"
+                return {"align": "key", "key": [join("", name)]}, why
+        return None
+
+    def _alignments(self, path: str) -> Iterator[_Alignment]:
+        """Yield possible alignments by similarity, the best first."""
+        evidence = self._evidence[path]
+        items = self._evidence.get(f"{path}[*]")
+        what = "their values"
+        if items is None or not items.objects:
+            why = "scalars, aligned by similarity; order does not matter"
+            if not evidence.candidates and evidence.single_items * 2 > evidence.lists > 1:
+                why += (
+                    f"; {evidence.single_items:,} of {evidence.lists:,} lists have one item: if"
+                    " these are acceptable values, use match and any_of instead"
+                )
+            yield _Alignment({"align": "greedy"}, what, why)
+        else:
+            for names in self._match_fields(items):
+                yield self._by_match_fields(items, names)
+            what = "all their values"
+            yield _Alignment({"align": "greedy"}, what, _aligned_by(what))
+        for threshold in _LOWER_THRESHOLDS:
+            settings: Settings = {"align": "greedy", "threshold": threshold}
+            below = f"{what}, threshold {threshold}"
+            yield _Alignment(settings, below, _aligned_by(below))
+
+    def _match_fields(self, items: AttributeEvidence) -> Iterator[list[str]]:
+        """Yield the names of fields that tell items apart."""
+        fields = {name: self._evidence[join(items.path, name)] for name in items.item_fields}
+        # Text is compared by similarity, so that an item with a misread character is found.
+        names = [name for name, field in fields.items() if field.tells_items_apart(items)]
+        names.sort(key=lambda name: -fields[name].share(ValueKind.TEXT))
+        if any(fields[name].is_mostly_text for name in names):
+            yield names[:_MAX_MATCH_FIELDS]
+        # An item with a misread code is not found by it, so most codes must be in predictions.
+        codes = [name for name in names if fields[name].mostly_matches]
+        yield from ([name] for name in codes if not fields[name].is_mostly_text)
+
+    def _by_match_fields(self, items: AttributeEvidence, names: Sequence[str]) -> _Alignment:
+        counts = ", ".join(
+            f"{name} ({self._evidence[join(items.path, name)].distinct_in_lists:,} distinct in "
+            f"{plural(items.items_in_lists, 'item')})"
+            for name in names
+        )
+        settings: Settings = {
+            "align": "greedy",
+            "match_fields": [join("", name) for name in names],
+            "threshold": PAIRED_THRESHOLD,
+        }
+        return _Alignment(settings, " and ".join(names), _aligned_by(counts))
+
+
+class _Alignment(NamedTuple):
+    """A possible alignment of a list: its settings, the fields that it compares, and the reason."""
+
+    settings: Settings
+    what: str
+    reason: str
+
+
+def _aligned_by(what: str) -> str:
+    return f"items aligned by similarity of {what}; order does not matter"
+
+
+@dataclass(slots=True)
+class AttributeEvidence:
+    """Statistics of one attribute.
+
+    `readings` count the scalars of the ground truth by the ways in which they can be read, with a
+    few examples; `candidate_readings` count scalars of candidates. `texts` are the first distinct
+    strings. `item_fields` are the names of fields in items of lists, `items_in_lists` and
+    `distinct_in_lists` count values in lists of several items. `sample` contains lists on which
+    rules are tried.
+    """
+
+    path: str
+    values: int = 0
+    empty: int = 0
+    lists: int = 0
+    objects: int = 0
+    kinds: Counter[ValueKind] = field(default_factory=Counter)
+    readings: Counter[frozenset[Reader]] = field(default_factory=Counter)
+    examples: dict[frozenset[Reader], list[str]] = field(default_factory=dict)
+    candidate_readings: Counter[frozenset[Reader]] = field(default_factory=Counter)
+    texts: Counter[str] = field(default_factory=Counter)
+    years: tuple[int, int] | None = None
+    with_currency: int = 0
+    with_time: int = 0
+    has_plain_digits: bool = False
+    single_words: int = 0
+    single_items: int = 0
+    currencies: frozenset[str] | None = None
+    proper_names: int = 0
+    postal_addresses: int = 0
+    has_decimal_mark: bool = False
+    most_decimals: int = 0
+    differences: Counter[Difference] = field(default_factory=Counter)
+    equal_kinds: Counter[ValueKind] = field(default_factory=Counter)
+    unequal_kinds: Counter[ValueKind] = field(default_factory=Counter)
+    keyed_lists: int = 0
+    keyed_items: int = 0
+    candidates: int = 0
+    single_candidates: int = 0
+    items_in_lists: int = 0
+    distinct_in_lists: int = 0
+    item_fields: dict[str, None] = field(default_factory=dict)
+    sample: SampleLists = field(default_factory=SampleLists)
+    _distinct: set[int] = field(default_factory=set)
+    _distinct_ids: set[int] = field(default_factory=set)
+
+    def add(self, expected: JsonValue, candidate: JsonValue | Missing) -> None:
+        """Add an expected value and the difference of its candidate."""
+        if presence(expected) is not Presence.VALUE:
+            self.empty += 1
+            return
+        self.values += 1
+        if isinstance(expected, list):
+            self.lists += 1
+            self.single_items += len(expected) == 1
+        elif isinstance(expected, dict):
+            self.objects += 1
+        else:
+            self._add_scalar(expected)
+        if candidate is not MISSING and presence(candidate) is Presence.VALUE:
+            self.candidates += 1
+            self._add_difference(expected, candidate)
+
+    def _add_scalar(self, value: JsonValue) -> None:
+        kind = kind_of_value(value)
+        self.kinds[kind] += 1
+        if len(self._distinct) < _MAX_DISTINCT:
+            self._distinct.add(hash(typed_key(value)))
+            self._distinct_ids.add(hash(letters_and_digits(value)))
+        if isinstance(value, float):
+            self.most_decimals = max(self.most_decimals, decimals(value))
+        readers = readers_of(value)
+        self.readings[readers] += 1
+        examples = self.examples.setdefault(readers, [])
+        text = value if isinstance(value, str) else exact_text(value)
+        shown = shorten(text, _MAX_SHOWN)
+        if len(examples) < _MAX_EXAMPLES and shown not in examples:
+            examples.append(shown)
+        if isinstance(value, str):
+            if value in self.texts or len(self.texts) <= _MAX_ENUMERATION:
+                self.texts[value] += 1
+            self.proper_names += _is_proper_name(value)
+            self.postal_addresses += _is_postal_address(value)
+            self.has_decimal_mark |= _DECIMAL_MARK.search(value) is not None
+            self.with_time += Reader.DATE in readers and _TIME.search(value) is not None
+            self.has_plain_digits |= value.strip().isdecimal()
+            self.single_words += kind is ValueKind.TEXT and len(value.split()) == 1
+            self.with_currency += self._add_meaning(value, readers)
+
+    def _add_meaning(self, text: str, readers: frozenset[Reader]) -> bool:
+        """Add the year of a date and the currency of an amount, of either side.
+
+        Return whether there is a currency.
+        """
+        if Reader.DATE in readers and Reader.SHORT_YEAR not in readers:
+            reading = read_day(text)
+            if reading is not None:
+                year = reading.day.year
+                first, last = self.years or (year, year)
+                self.years = min(first, year), max(last, year)
+        elif not readers.isdisjoint(_NUMBER_FORMATS):
+            amount = read_amount(text)
+            if amount is not None and amount.currencies:
+                known = self.currencies
+                meant = amount.currencies
+                self.currencies = meant if known is None else known & meant
+                return True
+        return False
+
+    def _add_difference(self, expected: JsonValue, candidate: JsonValue) -> None:
+        scalar = not isinstance(expected, list | dict)
+        if isinstance(expected, list) and not isinstance(candidate, list | dict):
+            self.single_candidates += 1
+        if not scalar and isinstance(candidate, list | dict):
+            return
+        difference = difference_of(expected, candidate)
+        self.differences[difference] += 1
+        if not scalar or isinstance(candidate, list | dict):
+            return
+        readers = readers_of(candidate)
+        self.candidate_readings[readers] += 1
+        if isinstance(candidate, str):
+            self._add_meaning(candidate, readers)
+        if difference is Difference.NONE:
+            self.equal_kinds[kind_of_value(expected)] += 1
+        else:
+            self.unequal_kinds[kind_of_value(candidate)] += 1
+
+    def gains_by_reading(self, *readable: ValueKind) -> bool:
+        """Whether parsing values of these kinds adds at least as many matches as it removes.
+
+        A comparator that parses values rejects values that it cannot parse, even if both sides are
+        equal.
+        """
+        removed = self.equal_kinds.total() - sum(self.equal_kinds[kind] for kind in readable)
+        added = (
+            self.differences[Difference.NUMBER_FORMAT] + self.differences[Difference.DATE_FORMAT]
+        )
+        return removed <= added
+
+    def candidates_look_like(self, *readable: ValueKind) -> bool:
+        """Whether at least half of the unequal candidates have these kinds."""
+        alike = sum(self.unequal_kinds[kind] for kind in readable)
+        return alike * 2 >= self.unequal_kinds.total()
+
+    def share(self, *kinds: ValueKind) -> float:
+        """Return the share of scalars that have these kinds."""
+        total = self.kinds.total()
+        return sum(self.kinds[kind] for kind in kinds) / total if total else 0.0
+
+    @property
+    def distinct(self) -> int:
+        """The number of distinct scalars, counted up to a limit."""
+        return len(self._distinct)
+
+    @property
+    def is_enumeration(self) -> bool:
+        """Whether there are few distinct values, which are repeated often."""
+        return 0 < self.distinct <= min(_MAX_ENUMERATION, self.kinds.total() // _MIN_REPEATS)
+
+    @property
+    def always_matches(self) -> bool:
+        """Whether there are candidates and all of them equal the ground truth."""
+        return 0 < self.differences.total() == self.differences[Difference.NONE]
+
+    @property
+    def is_mostly_text(self) -> bool:
+        """Whether most scalars are short text."""
+        return self.share(ValueKind.TEXT) * 2 > 1
+
+    @property
+    def mostly_matches(self) -> bool:
+        """Whether there are candidates and most equal the ground truth, up to case and spaces."""
+        same = sum(self.differences[difference] for difference in (Difference.NONE, *_IN_FORM))
+        return 0 < self.differences.total() * _MOSTLY <= same
+
+    @property
+    def is_list_of_acceptable_values(self) -> bool:
+        """Whether the ground truth lists acceptable values and most candidates have one value."""
+        listed = self.differences[Difference.LISTED] > 0
+        return self.lists > 0 and listed and self.single_candidates * 2 > self.candidates
+
+    @property
+    def looks_alike_as_identifiers(self) -> bool:
+        """Whether different values have the same letters and digits."""
+        return len(self._distinct_ids) < len(self._distinct)
+
+    def count(self, *wanted: Reader, both_sides: bool = False) -> int:
+        """Return how many scalars one of the readers can read, of ground truth or both sides."""
+        sides = (self.readings, self.candidate_readings) if both_sides else (self.readings,)
+        return sum(
+            number
+            for side in sides
+            for readers, number in side.items()
+            if not readers.isdisjoint(wanted)
+        )
+
+    def examples_of(self, fits: Callable[[frozenset[Reader]], bool]) -> tuple[int, str]:
+        """Return how many scalars have such readers, and the first of them as text."""
+        number = sum(count for readers, count in self.readings.items() if fits(readers))
+        texts = [text for readers, some in self.examples.items() if fits(readers) for text in some]
+        shown = texts[:_MAX_EXAMPLES]
+        more = ", …" if number > len(shown) else ""
+        return number, ", ".join(shown) + more
+
+    def tells_items_apart(self, items: AttributeEvidence) -> bool:
+        """Whether nearly all items of lists have a text here, most different, and found again."""
+        matched = self.differences.total() - self.differences[Difference.OTHER]
+        return (
+            items.items_in_lists >= _MIN_KEYED_LISTS
+            and self.items_in_lists >= _NEARLY_ALL * items.items_in_lists
+            and self.distinct_in_lists >= _NEARLY_ALL * items.items_in_lists
+            and _nearly_all(*_SHORT_TEXTS)(self)
+            and matched >= _MOSTLY * self.differences.total()
+        )
+
+
+_DECIMAL_MARK: Final = re.compile(r"[0-9][.,][0-9]")
+_TIME: Final = re.compile(r"[0-9]:[0-9]{2}")
+_STOP_WORDS: Final = frozenset(
+    [
+        "and",
+        "for",
+        "of",
+        "the",
+        "to",
+        "in",
+        "de",
+        "der",
+        "la",
+        "le",
+        "van",
+        "von",
+        "di",
+        "da",
+        "bin",
+        "al",
+    ]
+)
+
+
+def _is_proper_name(text: str) -> bool:
+    """Whether the words of a text are capitalized, as in names of people and companies.
+
+    >>> _is_proper_name("Bank of Canada"), _is_proper_name("solar cells")
+    (True, False)
+    """
+    words = [word for word in re.findall(r"[^\W\d_]+", text) if word not in _STOP_WORDS]
+    return 0 < len(words) <= _MAX_NAME_WORDS and not any(word[0].islower() for word in words)
+
+
+def _is_postal_address(text: str) -> bool:
+    """Whether a text has several words and a number."""
+    has_number = any(map(str.isdecimal, text))
+    return has_number and len(text.split()) >= _MIN_ADDRESS_WORDS
+
+
+def _objects(items: list[JsonValue]) -> list[JsonObject]:
+    return [item for item in items if isinstance(item, dict)]
+
+
+def _is_unique(name: str, items: list[JsonObject]) -> bool:
+    """Whether all items have a value for this name, without duplicates."""
+    values = [item.get(name) for item in items]
+    present = all(presence(value) is Presence.VALUE for value in values)
+    return present and len({typed_key(value) for value in values}) == len(values)
+
+
+def _list_rule(
+    path: str, settings: Settings, reason: str, evidence: AttributeEvidence
+) -> InferredRule:
+    """Return the rule for a list whose items are aligned."""
+    counts = [plural(evidence.lists, "list")]
+    if evidence.single_candidates:
+        counts.append(f"single value in predictions: {evidence.single_candidates:,}")
+    why = f"{reason} ({', '.join(counts)})"
+    return InferredRule(path=path or ROOT, settings=settings, reason=why)
+
+
+def _rule(path: str, settings: Settings, reason: str, evidence: AttributeEvidence) -> InferredRule:
+    """Return a rule whose reason includes the counts."""
+    counts = [plural(evidence.values, "value")]
+    if evidence.empty:
+        counts.append(f"{evidence.empty:,} empty")
+    counts += [
+        f"{difference}: {evidence.differences[difference]:,}"
+        for difference in Difference
+        if difference is not Difference.NONE and evidence.differences[difference]
+    ]
+    return InferredRule(path=path, settings=settings, reason=f"{reason} ({', '.join(counts)})")
+
+
+_Fits: TypeAlias = Callable[[AttributeEvidence], bool]
+
+
+class _ComparatorRule(NamedTuple):
+    """The proposal for attributes that meet a condition; the first one that fits applies."""
+
+    fits: _Fits
+    propose: Callable[[AttributeEvidence], Proposal]
+
+
+def _infer_comparator(evidence: AttributeEvidence) -> Proposal:
+    """Return the comparator settings for an attribute, and the reason for them."""
+    choice = next((choice for choice in _COMPARATOR_RULES if choice.fits(evidence)), _FALLBACK)
+    return choice.propose(evidence)
+
+
+def _fixed(reason: str, **settings: JsonValue) -> Callable[[AttributeEvidence], Proposal]:
+    return lambda _: (settings, reason)
+
+
+def _always(proposal: Proposal) -> Callable[[AttributeEvidence], Proposal]:
+    return lambda _: proposal
+
+
+def _nearly_all(*kinds: ValueKind) -> _Fits:
+    return lambda evidence: evidence.share(*kinds) >= _NEARLY_ALL
+
+
+def _are_numbers(evidence: AttributeEvidence) -> bool:
+    readable = (*_NUMBERS, ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
+    return _nearly_all(*_NUMBERS)(evidence) and evidence.gains_by_reading(*readable)
+
+
+def _readable_as(*kinds: ValueKind) -> _Fits:
+    """Nearly all values have these kinds, and parsing them adds matches."""
+    return lambda evidence: (
+        _nearly_all(*kinds)(evidence)
+        and evidence.gains_by_reading(*kinds, *_NUMBERS)
+        and evidence.candidates_look_like(*kinds, *_NUMBERS)
+    )
+
+
+def _unreadable(evidence: AttributeEvidence, *used: Reader, how: str = "") -> str:
+    """Return how many values no reader can read, with examples, for the end of a reason.
+
+    They do not match even if both sides are equal.
+    """
+    number, examples = evidence.examples_of(lambda readers: readers.isdisjoint(used))
+    if not number:
+        return ""
+    counts = "counts" if number == 1 else "count"
+    total = evidence.kinds.total()
+    return f"; {number:,} of {total:,} cannot be read{how} and {counts} as wrong type: {examples}"
+
+
+# --- dates ----------------------------------------------------------------------------------------
+
+_DATES: Final = (ValueKind.DATE, ValueKind.IMPOSSIBLE_DATE, ValueKind.FOREIGN_DATE)
+_ORDERS: Final = (Reader.DATE_MDY, Reader.DATE_DMY, Reader.DATE_YMD)
+_CLEAR_MAJORITY: Final = 4
+"""So many times more dates must be possible in one order only than impossible in it."""
+
+
+def _are_dates(evidence: AttributeEvidence) -> bool:
+    """Whether nearly all values have the form of dates, or half of them if the name says so."""
+    if evidence.has_plain_digits and is_named(evidence.path, IDENTIFIER_WORDS):
+        return False  # such as 20240131, the number of an order
+    share = evidence.share(ValueKind.DATE, ValueKind.FOREIGN_DATE)
+    nearly_all = evidence.share(*_DATES) >= _NEARLY_ALL and share * 2 > 1
+    named = is_named(evidence.path, DATE_WORDS) and share * 2 >= 1
+    return (
+        nearly_all or (named and evidence.gains_by_reading(*_DATES))
+    ) and evidence.candidates_look_like(*_DATES)
+
+
+def _date_order(evidence: AttributeEvidence) -> Reader | None:
+    """Return the order that dates of numbers have, judging by dates with only one reading."""
+    total = evidence.count(*_ORDERS, Reader.DATE, both_sides=True)
+    counts = {order: evidence.count(order, both_sides=True) for order in _ORDERS}
+    best, second = sorted(_ORDERS, key=lambda order: -counts[order])[:2]
+    in_favor, against = total - counts[second], total - counts[best]
+    clear = counts[best] > counts[second] and in_favor >= _CLEAR_MAJORITY * against
+    return best if clear else None
+
+
+def _propose_date(evidence: AttributeEvidence) -> Proposal:
+    settings: Settings = {"match": "date"}
+    reason = plural(evidence.kinds.total(), "date")
+    order = _date_order(evidence)
+    if order is not None:
+        settings["order"] = order.value
+        reason += f", order {order}"
+    readers = [Reader.DATE if order is None else order]
+    locale = max(LOCALES, key=lambda reader: evidence.count(reader, both_sides=True))
+    if evidence.count(locale, both_sides=True):
+        settings["locales"] = [locale.value]
+        reason += f", month names in {locale}"
+        readers.append(locale)
+    reason += ", compared by day"
+    if evidence.with_time:
+        reason += f"; the times of {evidence.with_time:,} are ignored"
+    short, _ = evidence.examples_of(lambda readers: Reader.SHORT_YEAR in readers)
+    if evidence.count(Reader.SHORT_YEAR, both_sides=True):
+        first = _first_year(evidence.years)
+        settings["two_digit_years"] = first
+        counted = f" ({short:,})" if short else " in predictions"
+        reason += f"; two-digit years{counted} are {first} to {first + _CENTURY - 1}"
+    if order is None:
+        unclear, examples = evidence.examples_of(lambda readers: Reader.AMBIGUOUS_DATE in readers)
+        if unclear:
+            reason += f"; the order of {unclear:,} is unclear, set it with order: {examples}"
+    how = "" if order is None else " with this order"
+    return settings, reason + _unreadable(evidence, *readers, how=how)
+
+
+def _first_year(years: tuple[int, int] | None) -> int:
+    """Return the first of the hundred years that include all years with four digits."""
+    if years is None:
+        return _FIRST_YEAR
+    first = min(_FIRST_YEAR, years[0] - years[0] % 10)
+    return first if years[1] < first + _CENTURY and first > 0 else _FIRST_YEAR
+
+
+# --- numbers in text ------------------------------------------------------------------------------
+
+_NUMBER_FORMATS: Final = (Reader.NUMBER_US, Reader.NUMBER_EU, Reader.NUMBER_CH, Reader.NUMBER_IN)
+
+
+def _propose_number(evidence: AttributeEvidence) -> Proposal:
+    """Propose the format that reads the most numbers of both sides, and money with a currency."""
+    counts = {
+        reader: evidence.count(reader, both_sides=True)
+        for reader in (Reader.PLAIN_NUMBER, *_NUMBER_FORMATS)
+    }
+    best = max(counts, key=counts.__getitem__)
+    total = evidence.kinds.total()
+    settings: Settings = {"match": "numeric_tolerance", "tolerance": 0}
+    reason = f"{plural(total, 'number')} in strings, compared by value"
+    if best is not Reader.PLAIN_NUMBER:
+        settings["number_format"] = best.value
+        reason = f"{plural(total, 'amount')} in {best} format, compared by value"
+        unclear, examples = evidence.examples_of(
+            lambda readers: best in readers and Reader.AMBIGUOUS_NUMBER in readers
+        )
+        if counts[Reader.NUMBER_US] == counts[Reader.NUMBER_EU] and unclear:
+            reason += f"; {unclear:,} mean another number in another format: {examples}"
+    if evidence.currencies is not None and not evidence.count(Reader.PERCENT, both_sides=True):
+        del settings["tolerance"]
+        settings["match"] = "money"
+        reason += f" and currency ({evidence.with_currency:,} with a currency)"
+        if len(evidence.currencies) == 1:
+            settings["currency"] = next(iter(evidence.currencies))
+        elif evidence.with_currency < total:
+            reason += "; amounts without one match any currency"
+    return settings, reason + _unreadable(evidence, best)
+
+
+# --- codes and text -------------------------------------------------------------------------------
+
+
+def _is_code(evidence: AttributeEvidence) -> bool:
+    """Whether the values are codes; short codes may look like numbers."""
+    return (
+        _nearly_all(*_CODES)(evidence) and evidence.share(ValueKind.CODE, ValueKind.DIGITS) * 2 > 1
+    )
+
+
+def _is_identifier(evidence: AttributeEvidence) -> bool:
+    """Whether separators may differ: the name or predictions say so, and values stay distinct."""
+    if evidence.has_decimal_mark or evidence.looks_alike_as_identifiers:
+        return False
+    if is_named(evidence.path, IDENTIFIER_WORDS):
+        words = sum(evidence.kinds[kind] for kind in (*_CODES, ValueKind.DATE))
+        return words + evidence.single_words >= _NEARLY_ALL * evidence.kinds.total()
+    return _is_code(evidence) and _differs_in_form(evidence)
+
+
+def _differs_in_form(evidence: AttributeEvidence) -> bool:
+    return any(evidence.differences[difference] for difference in _IN_FORM)
+
+
+def _named(words: frozenset[str], fits: _Fits) -> _Fits:
+    return lambda evidence: is_named(evidence.path, words) and fits(evidence)
+
+
+def _mostly(count: Callable[[AttributeEvidence], int]) -> _Fits:
+    return lambda evidence: (
+        evidence.kinds.total() > 0 and count(evidence) >= _MOSTLY * evidence.kinds.total()
+    )
+
+
+def _propose_phone(evidence: AttributeEvidence) -> Proposal:
+    settings, reason = phone_proposal(plural(evidence.kinds.total(), "telephone number"))
+    unreadable = _unreadable(evidence, Reader.PHONE) if settings["match"] == "phone" else ""
+    return settings, reason + unreadable
+
+
+def _propose_enumeration(evidence: AttributeEvidence) -> Proposal:
+    texts = [text for text, _ in evidence.texts.most_common()]
+    listed = ", ".join(shorten(text, _MAX_SHOWN) for text in texts[:_MAX_EXAMPLES])
+    more = ", …" if len(texts) > _MAX_EXAMPLES else ""
+    reason = f"{plural(evidence.distinct, 'distinct string')}: {listed}{more}"
+    if _differs_in_form(evidence) or len(set(map(normalized, texts))) < len(texts):
+        return {"match": "normalized_text"}, f"{reason}; case and whitespace differ"
+    return {"match": "exact"}, f"{reason}; compared exactly"
+
+
+def _propose_exact(evidence: AttributeEvidence) -> Proposal:
+    """Propose an exact comparison for text that mostly consists of digits, except for its form."""
+    number = sum(evidence.kinds[kind] for kind in _OF_DIGITS)
+    total = evidence.kinds.total()
+    what = f"{number:,} of {total:,} are codes, dates or numbers in several formats"
+    if _differs_in_form(evidence):
+        return {"match": "normalized_text"}, f"{what}; case and whitespace differ"
+    return {"match": "exact"}, f"{what}, compared exactly"
+
+
+_NUMBERS: Final = (ValueKind.WHOLE_NUMBER, ValueKind.DECIMAL_NUMBER)
+_CODES: Final = (
+    ValueKind.CODE, ValueKind.DIGITS, ValueKind.NUMBER_TEXT, ValueKind.IMPOSSIBLE_DATE,
+)  # fmt: skip
+_AMOUNTS: Final = (ValueKind.AMOUNT, ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
+_OF_DIGITS: Final = (ValueKind.DATE, ValueKind.FOREIGN_DATE, ValueKind.AMOUNT, *_CODES)
+_TEXTS: Final = frozenset(ValueKind) - {ValueKind.BOOLEAN, *_NUMBERS}
+_SHORT_TEXTS: Final = _TEXTS - {ValueKind.LONG_TEXT, ValueKind.YES_OR_NO, ValueKind.AMOUNT}
+_COMPARATOR_RULES: Final = (
+    _ComparatorRule(_nearly_all(ValueKind.BOOLEAN), _always(BOOLEANS)),
+    _ComparatorRule(
+        _nearly_all(ValueKind.YES_OR_NO), _fixed("strings that mean yes or no", match="boolean")
+    ),
+    _ComparatorRule(
+        lambda evidence: (
+            _are_numbers(evidence) and evidence.share(ValueKind.WHOLE_NUMBER) >= _NEARLY_ALL
+        ),
+        _always(INTEGERS),
+    ),
+    _ComparatorRule(
+        lambda evidence: _are_numbers(evidence) and evidence.most_decimals <= _MONEY_DECIMALS,
+        _fixed(
+            "numbers with at most two decimals, equal up to 0.001",
+            match="numeric_tolerance",
+            tolerance=0.001,
+        ),
+    ),
+    _ComparatorRule(
+        _are_numbers,
+        _fixed(
+            "numbers with many decimals, with a relative tolerance of one millionth",
+            match="numeric_tolerance",
+            tolerance=0.000001,
+            relative=True,
+        ),
+    ),
+    _ComparatorRule(_are_dates, _propose_date),
+    _ComparatorRule(
+        lambda evidence: (
+            evidence.share(ValueKind.DATE) >= _NEARLY_ALL
+            and not evidence.candidates_look_like(*_DATES)
+            and not _is_identifier(evidence)
+        ),
+        _fixed("dates, but most predictions that differ cannot be parsed as dates", match="exact"),
+    ),
+    _ComparatorRule(_readable_as(ValueKind.EMAIL), _always(EMAILS)),
+    _ComparatorRule(
+        _readable_as(ValueKind.WEB_ADDRESS),
+        _always(WEB_ADDRESSES),
+    ),
+    _ComparatorRule(
+        _named(
+            PHONE_WORDS,
+            _mostly(lambda evidence: evidence.count(Reader.PHONE)),
+        ),
+        _propose_phone,
+    ),
+    _ComparatorRule(
+        _is_identifier,
+        _always(IDENTIFIERS),
+    ),
+    _ComparatorRule(_is_code, _fixed("codes, compared exactly", match="exact")),
+    _ComparatorRule(_readable_as(*_AMOUNTS), _propose_number),
+    _ComparatorRule(
+        lambda evidence: evidence.share(*_OF_DIGITS) * 2 > 1,
+        _propose_exact,
+    ),
+    _ComparatorRule(
+        _named(ADDRESS_WORDS, _mostly(lambda evidence: evidence.postal_addresses)),
+        _always(ADDRESSES),
+    ),
+    _ComparatorRule(
+        _named(
+            NAME_WORDS,
+            _mostly(lambda evidence: evidence.proper_names),
+        ),
+        _always(NAMES),
+    ),
+    _ComparatorRule(
+        lambda evidence: evidence.is_enumeration and not evidence.share(ValueKind.LONG_TEXT),
+        _propose_enumeration,
+    ),
+    _ComparatorRule(
+        lambda evidence: evidence.share(ValueKind.LONG_TEXT) * 2 > 1,
+        _fixed(
+            "long text, compared by meaning; numbers must be the same",
+            match="semantic",
+            threshold=0.8,
+            guards={"numbers": True},
+        ),
+    ),
+    _ComparatorRule(
+        _nearly_all(*_TEXTS),
+        _always(SHORT_TEXT),
+    ),
+)
+
+_FALLBACK: Final = _ComparatorRule(
+    lambda _: True, _fixed("values of several types, compared exactly", match="exact")
+)

@@ -1,1 +1,0 @@
-"""Providers of semantic similarity: local models, endpoints and Python functions."""

@@ -1,0 +1,143 @@
+"""The keys of the id and the documents in rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.json_parser import Role
+from fieldmark.data.row_layout import (
+    Layout,
+    apply_layout,
+    detect_layout,
+    detect_paired_layout,
+    paired_keys,
+)
+from fieldmark.data.rows import RowBlock
+from fieldmark.errors import DataError
+
+
+def block(*rows):
+    return RowBlock(list(rows), range(1, len(rows) + 1))
+
+
+@pytest.mark.parametrize(
+    ("role", "options", "row", "layout"),
+    [
+        pytest.param(
+            Role.TRUTH,
+            Inputs(expected_key="answer"),
+            {"id": "1", "answer": {"a": 1}},
+            Layout(id_key="id", value_key="answer"),
+            id="named-key-that-is-not-usual",
+        ),
+        pytest.param(
+            Role.TRUTH,
+            Inputs(expected_key="answer"),
+            {"id": "1", "expected": {"a": 0}, "answer": {"a": 1}},
+            Layout(id_key="id", value_key="answer"),
+            id="named-key-beside-a-usual-one",
+        ),
+        pytest.param(
+            Role.TRUTH,
+            Inputs(expected_key="label"),
+            {"id": "1", "expected": {"a": 0}, "label": {"a": 1}},
+            Layout(id_key="id", value_key="label"),
+            id="named-key-before-a-usual-one-of-higher-rank",
+        ),
+        pytest.param(
+            Role.CANDIDATE,
+            Inputs(expected_key="label", candidate_key="answer"),
+            {"candidate": {"a": 0}, "label": {"a": 2}, "answer": {"a": 1}},
+            Layout(value_key="answer"),
+            id="key-named-for-this-side",
+        ),
+        pytest.param(
+            Role.CANDIDATE,
+            Inputs(expected_key="label"),
+            {"output": {"a": 0}, "label": {"a": 1}},
+            Layout(value_key="output"),
+            id="key-named-for-the-other-side-only",
+        ),
+        pytest.param(
+            Role.TRUTH,
+            Inputs(id_key="number"),
+            {"id": "1", "number": 7, "total": 3},
+            Layout(id_key="number"),
+            id="named-id-key",
+        ),
+        pytest.param(
+            Role.TRUTH, Inputs(id_key=""), {"id": "1", "total": 3}, Layout(), id="no-id-key"
+        ),
+        pytest.param(
+            Role.CANDIDATE,
+            Inputs(),
+            {"id": "1", "expected": {"a": 0}, "output": {"a": 1}},
+            Layout(id_key="id", value_key="output"),
+            id="usual-key-of-the-side",
+        ),
+        pytest.param(
+            Role.CANDIDATE,
+            Inputs(),
+            {"id": "1", "expected": {"a": 0}},
+            Layout(id_key="id", value_key="expected"),
+            id="usual-key-of-the-other-side",
+        ),
+        pytest.param(
+            Role.TRUTH,
+            Inputs(),
+            {"id": "1", "expected": {"a": 0}, "total": 3},
+            Layout(id_key="id"),
+            id="document-that-has-a-usual-key",
+        ),
+    ],
+)
+def test_keys_of_one_side(role, options, row, layout):
+    assert detect_layout(block(row), role, options, name="x")[0] == layout
+
+
+def test_documents_are_read_from_the_named_key():
+    rows = block({"id": "1", "expected": {"a": 0}, "answer": {"a": 1}})
+    layout, notes = detect_layout(rows, Role.TRUTH, Inputs(expected_key="answer"), name="t.jsonl")
+    assert apply_layout(rows, layout).values == [{"a": 1}]
+    assert notes == ["t.jsonl: ground truth in 'answer'"]
+
+
+def test_first_row_with_the_named_key_determines_the_layout():
+    rows = block({"id": "1", "note": "none"}, "text", {"case_id": "2", "answer": {"a": 1}})
+    layout, _ = detect_layout(rows, Role.TRUTH, Inputs(expected_key="answer"), name="x")
+    assert layout == Layout(id_key="case_id", value_key="answer")
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_named_key_that_no_row_has_is_an_error(role):
+    options = Inputs(expected_key="answer", candidate_key="answer")
+    with pytest.raises(DataError, match="key 'answer' not found in the rows; keys: expected, id"):
+        detect_layout(block({"id": "1", "expected": {"a": 0}}), role, options, name="x")
+
+
+def test_named_id_key_that_the_rows_lack_is_an_error():
+    with pytest.raises(DataError, match="id key 'number' not found in the rows; keys: id"):
+        detect_layout(block({"id": "1"}), Role.TRUTH, Inputs(id_key="number"), name="x")
+
+
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        pytest.param(Inputs(), ("expected", "output"), id="usual-keys"),
+        pytest.param(Inputs(expected_key="label"), ("label", "output"), id="named-truth"),
+        pytest.param(Inputs(candidate_key="actual"), ("expected", "actual"), id="named-candidate"),
+        pytest.param(
+            Inputs(expected_key="actual", candidate_key="label"),
+            ("actual", "label"),
+            id="both-named",
+        ),
+        pytest.param(Inputs(expected_key="answer"), None, id="named-key-that-does-not-exist"),
+    ],
+)
+def test_keys_of_both_sides(options, keys):
+    row = {"id": "1", "expected": 1, "label": 2, "output": 3, "actual": 4}
+    assert paired_keys(row, options) == keys
+    if keys is not None:
+        layout, _ = detect_paired_layout(block(row), options, name="x")
+        assert layout == Layout(id_key="id", value_key=keys[0], partner_key=keys[1])

@@ -1,0 +1,97 @@
+"""Grouping of mistakes by pattern."""
+
+from __future__ import annotations
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
+from fieldmark.model.case import Case, CaseInput
+
+
+def clusters_of(expected, candidate, *, read=CaseInput.OK, align=None):
+    rules = {"fields": [{"path": "rows", "align": align}]} if align else None
+    result = fm.compare(expected, candidate, rules=rules)
+    clusters = MistakeClusters()
+    case = Case("case", expected, candidate, read)
+    clusters.add(MistakeReader().read(result.outcomes, result.attributes, case))
+    return {each.pattern.name: each for each in clusters.largest()}
+
+
+ROWS = [
+    {"sku": "A-100", "price": 11.5},
+    {"sku": "B-200", "price": 22.5},
+    {"sku": "C-300", "price": 33.5},
+]
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "patterns"),
+    [
+        pytest.param({"a": "x1", "b": "y"}, {"b": "y"}, {"missing_key": 1}, id="missing-key"),
+        pytest.param({"a": "x1"}, {"a": None}, {"null_value": 1}, id="null"),
+        pytest.param({"a": "x1"}, {"a": " "}, {"blank_value": 1}, id="blank"),
+        pytest.param({"a": None}, {"a": "made up"}, {"extra_value": 1}, id="value-for-null"),
+        pytest.param({"a": 1}, {"a": 1, "z": "new"}, {"extra_key": 1}, id="unknown-key"),
+        pytest.param(
+            {"rows": ROWS}, {"rows": ROWS[:2]}, {"missing_item": 2}, id="missing-item"
+        ),
+        pytest.param(
+            {"rows": ROWS[:2]}, {"rows": ROWS}, {"extra_item": 2}, id="extra-item"
+        ),
+        pytest.param(
+            {"buyer": "Acme Corp", "seller": "Bolt Ltd"},
+            {"buyer": "Bolt Ltd", "seller": "Acme Corp"},
+            {"other_field": 2},
+            id="two-fields-swapped",
+        ),
+        pytest.param({"a": "xyz", "b": "new"}, {"a": "new", "b": "new"}, {"other_field": 1}, id="three-characters-of-another-field"),
+    ],
+)  # fmt: skip
+def test_pattern_of_a_field(expected, candidate, patterns):
+    found = clusters_of(expected, candidate)
+    assert {name: cluster.number for name, cluster in found.items()} == patterns
+
+
+def test_values_shifted_by_one_row():
+    found = clusters_of({"rows": ROWS}, {"rows": ROWS[1:]}, align="index")
+    assert found["shifted_rows"].number == 4
+    assert found["shifted_rows"].attributes == {"rows[].sku": 2, "rows[].price": 2}
+
+
+def test_values_of_the_previous_row():
+    found = clusters_of({"rows": ROWS}, {"rows": [ROWS[0], *ROWS[:2]]}, align="index")
+    assert found["shifted_rows"].number == 4
+
+
+def test_single_value_of_the_next_row_is_not_a_shift():
+    moved = [{**ROWS[0], "price": 22.5}, *ROWS[1:]]
+    assert "shifted_rows" not in clusters_of({"rows": ROWS}, {"rows": moved}, align="index")
+
+
+@pytest.mark.parametrize(
+    ("read", "pattern"),
+    [(CaseInput.MISSING, "no_candidate"), (CaseInput.PARSE_ERROR, "parse_error")],
+)
+def test_case_without_a_readable_candidate(read, pattern):
+    found = clusters_of({"a": 1, "b": 2}, {}, read=read)
+    assert {name: each.number for name, each in found.items()} == {pattern: 2}
+
+
+def test_examples_are_the_first_few():
+    clusters = MistakeClusters()
+    for number in range(10):
+        result = fm.compare({"a": "Acme"}, {"a": "ACME"})
+        case = Case(f"case-{number}", {"a": "Acme"}, {"a": "ACME"})
+        clusters.add(MistakeReader().read(result.outcomes, result.attributes, case))
+    [cluster] = clusters.largest()
+    assert cluster.number == 10
+    assert [each.case_id for each in cluster.examples] == ["case-0", "case-1", "case-2"]
+
+
+def test_wrong_values_that_were_not_saved_have_no_pattern():
+    result = fm.compare({"a": "Acme", "b": 1}, {"a": "ACME"})
+    clusters = MistakeClusters()
+    read = MistakeReader().read(result.outcomes, result.attributes, result.case, has_values=False)
+    clusters.add(read)
+    assert [each.pattern.name for each in clusters.largest()] == ["missing_key"]
