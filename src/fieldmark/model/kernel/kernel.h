@@ -3,16 +3,16 @@
    lines of JSON -> tapes of tokens -> documents -> walk -> cells -> counts and rows
 
    file           what it does                                         specified by
-   reading.c      strict JSON to a tape of tokens                      values/json_text.py
+   reading.c      strict JSON to a tape of tokens                      data/json_parser.py
    documents.c    a tape with its bytes, as a Python object            values/json_text.py
-   lines.c        documents and ids of a block of lines                data/json_rows.py
+   lines.c        documents and ids of a block of lines                data/row_layout.py
    plan_nodes.c   what the plan says about an attribute, cached        plan/attribute_node.py
    walk.c         compares scalars, objects and lists                  plan/walk.py
    equal_items.c  pairs the equal items of two lists                   align/equal_items.py
    item_leaves.c  the leaves of the other items, as rules read them    align/leaves.py
    item_edges.c   the pairs of items that are similar enough           align/item_similarity.py
    item_pairs.c   selects among them                                   align/greedy.py
-   counting.c     cells to counts                                      metrics/tally.py
+   counting.c     cells to counts                                      metrics/case_score.py
    rows.c         rows of results, written and read again              runs/case_rows.py
    module.c       the Python module, and the comparison of a pair
 

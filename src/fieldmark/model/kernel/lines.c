@@ -3,7 +3,7 @@
    Invariants: a line is either read as a whole, or left to Python with its number; ids have the
    text that Python gives them; the order of the lines is kept.
 
-   Specified by the readers of lines in data, which give the same rows for the same bytes. */
+   Specified by `_read_row`, `id_text` and `_hash_ids` in data/row_layout.py. */
 
 #include "kernel.h"
 

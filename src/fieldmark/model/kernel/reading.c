@@ -6,7 +6,7 @@
    Invariants: no byte at or beyond `end` is read; the token of a container is followed by the
    tokens inside it, and `next` is the index after them; equal values have equal hashes.
 
-   Specified by `read_document` in values/json_text.py. */
+   Specified by `parse_bytes` in data/json_parser.py and `check_paths` in values/json_text.py. */
 
 #include "kernel.h"
 
