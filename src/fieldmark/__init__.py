@@ -13,22 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from fieldmark.analyses.assertions import assert_extraction
-    from fieldmark.analyses.calibrate import Calibration, calibrate
-    from fieldmark.analyses.compare import compare
-    from fieldmark.analyses.compare_many import ManyResult, compare_many
+    from fieldmark.analyses.calibrate import Calibration, LabelSheet, calibrate, label
+    from fieldmark.analyses.compare import ManyResult, compare, compare_many
     from fieldmark.analyses.consensus import ConsensusResult, consensus
     from fieldmark.analyses.diff import DiffResult, diff
+    from fieldmark.analyses.doctor import plugins
     from fieldmark.analyses.evaluate import evaluate
-    from fieldmark.analyses.explain import ExplainResult, explain
-    from fieldmark.analyses.improve import ImproveResult, improve
+    from fieldmark.analyses.improve import FindSlicesResult, ImproveResult, find_slices, improve
     from fieldmark.analyses.infer import ProposedRules, infer, rules_from
-    from fieldmark.analyses.label import LabelSheet, label
     from fieldmark.analyses.lint import LintResult, lint
-    from fieldmark.analyses.plugins import plugins
     from fieldmark.analyses.power import PowerResult, power
-    from fieldmark.analyses.preview import PreviewResult, preview_rules
-    from fieldmark.analyses.rank import RankResult, rank
-    from fieldmark.analyses.rescore import rescore
+    from fieldmark.analyses.rank import RankResult, ScoredRuns, rank, score_many
+    from fieldmark.analyses.rescore import PreviewResult, preview_rules, rescore
     from fieldmark.analyses.result import EvalResult, RunResult
     from fieldmark.analyses.review import (
         ReviewQueue,
@@ -40,8 +36,7 @@ if TYPE_CHECKING:
     )
     from fieldmark.analyses.runs import RunList, open_run, runs
     from fieldmark.analyses.score import score
-    from fieldmark.analyses.score_many import ScoredRuns, score_many
-    from fieldmark.analyses.slices import FindSlicesResult, find_slices
+    from fieldmark.analyses.show import ExplainResult, explain
     from fieldmark.analyses.triage import ThresholdSet, TriageResult, thresholds, triage
     from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
@@ -131,31 +126,31 @@ _MODULES: Final = {
     "CaseResult": "fieldmark.runs.case_result",
     "FieldResult": "fieldmark.runs.case_result",
     "compare": "fieldmark.analyses.compare",
-    "ManyResult": "fieldmark.analyses.compare_many",
-    "compare_many": "fieldmark.analyses.compare_many",
+    "ManyResult": "fieldmark.analyses.compare",
+    "compare_many": "fieldmark.analyses.compare",
     "ConsensusResult": "fieldmark.analyses.consensus",
     "consensus": "fieldmark.analyses.consensus",
     "diff": "fieldmark.analyses.diff",
     "DiffResult": "fieldmark.analyses.diff",
     "EvalResult": "fieldmark.analyses.result",
     "evaluate": "fieldmark.analyses.evaluate",
-    "explain": "fieldmark.analyses.explain",
-    "ExplainResult": "fieldmark.analyses.explain",
-    "find_slices": "fieldmark.analyses.slices",
-    "FindSlicesResult": "fieldmark.analyses.slices",
+    "explain": "fieldmark.analyses.show",
+    "ExplainResult": "fieldmark.analyses.show",
+    "find_slices": "fieldmark.analyses.improve",
+    "FindSlicesResult": "fieldmark.analyses.improve",
     "improve": "fieldmark.analyses.improve",
     "ImproveResult": "fieldmark.analyses.improve",
     "infer": "fieldmark.analyses.infer",
-    "label": "fieldmark.analyses.label",
-    "LabelSheet": "fieldmark.analyses.label",
+    "label": "fieldmark.analyses.calibrate",
+    "LabelSheet": "fieldmark.analyses.calibrate",
     "lint": "fieldmark.analyses.lint",
     "LintResult": "fieldmark.analyses.lint",
     "ProposedRules": "fieldmark.analyses.infer",
-    "plugins": "fieldmark.analyses.plugins",
+    "plugins": "fieldmark.analyses.doctor",
     "power": "fieldmark.analyses.power",
     "PowerResult": "fieldmark.analyses.power",
-    "PreviewResult": "fieldmark.analyses.preview",
-    "preview_rules": "fieldmark.analyses.preview",
+    "PreviewResult": "fieldmark.analyses.rescore",
+    "preview_rules": "fieldmark.analyses.rescore",
     "rank": "fieldmark.analyses.rank",
     "RankResult": "fieldmark.analyses.rank",
     "rescore": "fieldmark.analyses.rescore",
@@ -171,8 +166,8 @@ _MODULES: Final = {
     "open_run": "fieldmark.analyses.runs",
     "runs": "fieldmark.analyses.runs",
     "score": "fieldmark.analyses.score",
-    "ScoredRuns": "fieldmark.analyses.score_many",
-    "score_many": "fieldmark.analyses.score_many",
+    "ScoredRuns": "fieldmark.analyses.rank",
+    "score_many": "fieldmark.analyses.rank",
     "thresholds": "fieldmark.analyses.triage",
     "triage": "fieldmark.analyses.triage",
     "TriageResult": "fieldmark.analyses.triage",

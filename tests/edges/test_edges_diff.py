@@ -9,7 +9,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.analyses.comparison_view import ComparisonView
+from fieldmark.analyses.report import ComparisonView
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.difference import DiffVerdict
 

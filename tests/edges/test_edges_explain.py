@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.analyses.explain import RunRules
+from fieldmark.analyses.show import RunRules
 from fieldmark.registry import Plugin, built_in
 from fieldmark.rules import calibration
 from fieldmark.rules.rule_catalog import normalization

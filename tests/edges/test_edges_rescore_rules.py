@@ -9,7 +9,7 @@ import re
 import pytest
 
 import fieldmark as fm
-from fieldmark.analyses import preview
+from fieldmark.analyses import rescore
 from fieldmark.runs.stored_run import open_run
 
 TRUTH = [
@@ -218,7 +218,7 @@ def test_a_sample_is_random_and_says_so(folder, limit):
 
 
 def test_large_documents_make_the_sample_smaller(folder, monkeypatch):
-    monkeypatch.setattr(preview, "_LIMIT_BYTES", 1)
+    monkeypatch.setattr(rescore, "_LIMIT_BYTES", 1)
     run = fm.score([({"n": n}, {"n": n}) for n in range(30)], out="run")
     assert fm.preview_rules(run, {"n": {"match": "exact"}}).compared == 20
 

@@ -12,11 +12,11 @@ import subprocess
 
 import pytest
 
-from fieldmark.report.exports.csv import write_csv, write_outcomes_csv
-from fieldmark.report.exports.xlsx import write_xlsx
+from fieldmark.report.exports.csv import AttributesCsv, OutcomesCsv
+from fieldmark.report.exports.xlsx import Xlsx
 from unit.report.exported import hostile_run
 
-WRITERS = {"a.csv": write_csv, "o.csv": write_outcomes_csv, "x.xlsx": write_xlsx}
+WRITERS = {"a.csv": AttributesCsv().write, "o.csv": OutcomesCsv().write, "x.xlsx": Xlsx().write}
 FORMULA = re.compile(r"table:formula=|<text:a[ >]")
 
 

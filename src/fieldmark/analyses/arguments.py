@@ -56,7 +56,11 @@ def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
     """
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
-    positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    positional = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
     options = options_of(function)
 
     @wraps(function)
@@ -86,10 +90,10 @@ def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
 def options_of(function: Callable[..., object]) -> Mapping[str, DeclaredOption]:
     """Return the options that are keyword arguments of a function."""
     function = inspect.unwrap(function)
-    for each in inspect.signature(function).parameters.values():
-        if each.kind is each.VAR_KEYWORD:
-            own = SimpleNamespace(__annotations__={each.name: each.annotation})
-            (kind,) = get_args(get_type_hints(own, _globals(function))[each.name])
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            holder = SimpleNamespace(__annotations__={parameter.name: parameter.annotation})
+            (kind,) = get_args(get_type_hints(holder, _globals(function))[parameter.name])
             return declared_options(kind)
     return {}
 
@@ -98,14 +102,14 @@ def options_of(function: Callable[..., object]) -> Mapping[str, DeclaredOption]:
 def _annotations(function: Callable[..., object]) -> Mapping[str, object]:
     """Return the types of the arguments of a function, evaluated when it is called first."""
     names = {
-        each.name: each.annotation
-        for each in inspect.signature(function).parameters.values()
-        if each.kind is not each.VAR_KEYWORD
+        parameter.name: parameter.annotation
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
     }
-    own = SimpleNamespace(__annotations__=names)
+    holder = SimpleNamespace(__annotations__=names)
     options = options_of(function)
     return {
-        **get_type_hints(own, _globals(function), include_extras=True),
+        **get_type_hints(holder, _globals(function), include_extras=True),
         **{name: option.annotation for name, option in options.items()},
     }
 
@@ -129,8 +133,10 @@ def _documented(text: str, options: Mapping[str, DeclaredOption]) -> str:
                 subsequent_indent=indent,
             )
         )
-    prose, examples, rest = inspect.cleandoc(text).partition("\n>>>")
-    return "\n".join([prose.rstrip(), "", "Options:", *lines, *([examples + rest] if rest else [])])
+    prose, examples, results = inspect.cleandoc(text).partition("\n>>>")
+    return "\n".join(
+        [prose.rstrip(), "", "Options:", *lines, *([examples + results] if results else [])]
+    )
 
 
 def _check(name: str, value: object, annotation: object) -> None:
@@ -142,9 +148,9 @@ def _check(name: str, value: object, annotation: object) -> None:
     origins = {arm if arm in _KINDS else get_origin(arm) for arm in arms}
     if origins <= _KINDS.keys():
         kinds = [
-            _KINDS[each] for each in _KINDS if each in origins - ({str} if names_file else set())
+            _KINDS[kind] for kind in _KINDS if kind in origins - ({str} if names_file else set())
         ]
-        types = tuple(each for kind in kinds for each in kind.types)
+        types = tuple(accepted for kind in kinds for accepted in kind.types)
         is_flag = isinstance(value, bool) and bool not in types
         if is_flag or not isinstance(value, types):
             *others, last = (kind.described for kind in kinds)

@@ -64,21 +64,21 @@ def failure_of(case: CaseResult, known: KnownOutcomes | None = None) -> str:
     A case fails unless its verdict is pass or all of its mistakes are known. A case that could not
     be evaluated, or without compared values, fails in any case.
     """
-    found = outcomes_of(case)
-    if found is None:
+    actual = outcomes_of(case)
+    if actual is None:
         return f"could not be evaluated\n{_mistakes_text(case)}"
     if not case.evaluator_results and _compared_nothing(case):
         return "no field was compared: check the scope and the ignored fields of the rules"
-    if case.verdict is Verdict.PASS or (found and known is not None and not found - known):
+    if case.verdict is Verdict.PASS or (actual and known is not None and not actual - known):
         return ""
     accepted = {} if known is None else known.fields
-    paths = [path for path, outcome in found.fields.items() if accepted.get(path) == outcome]
+    paths = [path for path, outcome in actual.fields.items() if accepted.get(path) == outcome]
     return _mistakes_text(case, frozenset(paths))
 
 
 def _compared_nothing(case: CaseResult) -> bool:
     """Whether no field was compared, although one of the documents has a value."""
-    if any(each.outcome != "ignored" for each in case.iter_fields()):
+    if any(field.outcome != "ignored" for field in case.iter_fields()):
         return False
     return any(
         is_present(side) and side not in ({}, []) for side in (case.expected, case.candidate)
@@ -86,13 +86,13 @@ def _compared_nothing(case: CaseResult) -> bool:
 
 
 def _mistakes_text(case: CaseResult, known: Collection[str] = ()) -> str:
-    """Return the verdict on a case and its mistakes, without mistakes at the `known` paths."""
-    compared = sum(each.outcome != "ignored" for each in case.iter_fields())
+    """Return the verdict on a case and its mistakes, except at the `known` paths."""
+    compared = sum(field.outcome != "ignored" for field in case.iter_fields())
     mistakes = list(mistakes_of(case))
-    unknown = [each for each in mistakes if each.path not in known]
+    unknown = [field for field in mistakes if field.path not in known]
     few = "is" if len(mistakes) == 1 else "are"
     head = f"{len(mistakes)} of {plural(compared, 'field')} {few} wrong"
-    failed = sum(each.score.verdict is not Verdict.PASS for each in case.evaluator_results)
+    failed = sum(result.score.verdict is not Verdict.PASS for result in case.evaluator_results)
     if failed and not mistakes:  # evaluators have their own rules
         head = f"{failed} of {plural(len(case.evaluator_results), 'evaluator')} did not pass"
     lines = [f"{head}, score {score_text(case.score, vacuous=case.vacuous)}"]
@@ -132,7 +132,7 @@ def _shown(text: str, length: int = _MAX_VALUE) -> str:
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Yield the rows of a table whose columns are as wide as their cells, which are not folded."""
     columns = list(zip(*rows, strict=True))
-    widths = [max(len(cell) for cell in each if len(cell) <= _MAX_COLUMN) for each in columns]
+    widths = [max(len(cell) for cell in column if len(cell) <= _MAX_COLUMN) for column in columns]
     for row in rows:
         yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
 

@@ -1,21 +1,30 @@
-"""Measure a comparator or a judge against human verdicts and choose its threshold."""
+"""Draw pairs for labeling by people, and calibrate a comparator or a judge on their verdicts."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple, cast
+from typing import Annotated, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.recount import RunLike, stored_run
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.sources import open_source
 from fieldmark.errors import ConfigError, DataError, Location, OptionError, Problem
-from fieldmark.evaluators.base import ConfiguredEvaluator, Score, Status, needs_expected
+from fieldmark.evaluators.base import (
+    ConfiguredEvaluator,
+    EvaluatorResult,
+    Score,
+    Status,
+    needs_expected,
+)
 from fieldmark.metrics.agreement import (
     BestThreshold,
     CrossValidation,
@@ -34,28 +43,321 @@ from fieldmark.metrics.agreement import (
 from fieldmark.metrics.gates import GateResult, check_gates
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.summary import NO_SPENT
-from fieldmark.model.case import Case, CaseContext
+from fieldmark.model.case import Case, CaseContext, Verdict
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import Reason
-from fieldmark.report.document import Data, Document, Items, Line, Row, warning
-from fieldmark.report.render import ShownRecord
+from fieldmark.model.outcome import Outcome, Reason
+from fieldmark.report.document import (
+    Column,
+    Data,
+    Document,
+    Format,
+    Items,
+    Line,
+    Row,
+    Table,
+    warning,
+)
+from fieldmark.report.html.page import label_page
+from fieldmark.report.render import ShownRecord, document_csv
 from fieldmark.report.run_document import usage_lines
-from fieldmark.report.tables import number
+from fieldmark.report.tables import number, outcome_text
 from fieldmark.rules.calibration import CALIBRATED_OPTIONS, judge_identity
 from fieldmark.rules.config_values import Code
+from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.error_boundary import safe_comparator
 from fieldmark.runs.eval_file import load_eval
 from fieldmark.runs.evaluator_runner import open_evaluators, unready_judges
 from fieldmark.runs.gates import parse_gates
-from fieldmark.runs.labels import Label, label_from_json
+from fieldmark.runs.labels import LABEL_COLUMNS, Label, label_from_json
 from fieldmark.runs.provider_set import ProviderSet, for_run
 from fieldmark.runs.settings import RulesLike, resolve_settings
-from fieldmark.values.json_text import pretty_json
-from fieldmark.values.paths import PathError, configured_attribute, parse_path
+from fieldmark.values.equality import equal
+from fieldmark.values.json_text import pretty_json, strict_json
+from fieldmark.values.paths import PathError, configured_attribute, parse_path, resolve
 from fieldmark.values.records import OMIT_DEFAULT, to_json
 from fieldmark.values.text import did_you_mean, plural, shorten
+
+ORDERS: Final = ("uncertain", "random")
+_COMPARED: Final = frozenset(
+    outcome.label for outcome in (Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR)
+)
+
+_Drawn: TypeAlias = tuple[float, bytes, Label]
+"""How uncertain a label is, a tie breaker, and the label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LabelSheet(ShownRecord):
+    """Pairs without verdicts, in the recommended order of labeling."""
+
+    run: str
+    labels: tuple[Label, ...]
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {"run": self.run, "labels": [label.to_dict() for label in self.labels]}
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return where the pairs come from; only the data has their values."""
+        rows = [label.to_dict() for label in self.labels]
+        table = Table(
+            columns=(
+                Column("Case", "case_id"),
+                Column("Field", "path", folds=True),
+                Column("Outcome", "outcome"),
+                Column("Similarity", "similarity", Format.NUMBER),
+            ),
+            rows=[
+                {**row, "outcome": outcome_text(label.outcome)}
+                for row, label in zip(rows, self.labels, strict=True)
+            ],
+            top=top,
+            noun="pair",
+        )
+        return Document(
+            Line(f"{plural(len(self), 'pair')} of {self.run} to label"),
+            table,
+            data=Data(LABEL_COLUMNS, rows),
+        )
+
+    def to_jsonl(self) -> bytes:
+        """Return one JSON object per label."""
+        return b"".join(strict_json(label.to_dict()) + b"\n" for label in self.labels)
+
+    def to_csv(self) -> bytes:
+        """Return a table for spreadsheets; no cell can be read as a formula."""
+        return document_csv(self.document()).encode("utf-8")
+
+    def to_html(self) -> bytes:
+        """Return a page for labeling, which needs no server."""
+        return label_page(self.run, self.labels)
+
+    def write(self, path: str | Path) -> None:
+        """Write the labels in the format of the suffix: .jsonl, .csv or .html."""
+        writers = {".jsonl": self.to_jsonl, ".csv": self.to_csv, ".html": self.to_html}
+        suffix = Path(path).suffix.lower()
+        if suffix not in writers:
+            message = f"{path}: the suffix must be one of: {', '.join(writers)}"
+            raise ConfigError.of(message)
+        write_atomic(Path(path), writers[suffix]())
+
+
+@checked
+def label(
+    run: RunLike,
+    *,
+    number: int = 100,
+    paths: Sequence[str] = (),
+    evaluator: str | None = None,
+    order: str = "uncertain",
+    seed: int = 0,
+) -> LabelSheet:
+    """Draw pairs of different values from a saved run, for labeling by people.
+
+    The pairs are spread over attributes and outcomes. The same seed draws the same pairs.
+
+    Args:
+        run: A saved run with values.
+        number: The number of pairs.
+        paths: The attributes to draw from; all by default.
+        evaluator: An evaluator of the run: the cases that it scored are drawn, or their fields if
+            it scores fields separately.
+        order: `"uncertain"` draws matches with the lowest and mismatches with the highest
+            similarity first; `"random"` draws at random.
+        seed: The seed of the draw.
+
+    >>> import fieldmark as fm
+    >>> truth = [{"id": "a", "name": "Acme"}, {"id": "b", "name": "Bolt"}]
+    >>> predictions = [{"id": "a", "name": "Acme Ltd"}, {"id": "b", "name": "Bolt"}]
+    >>> sheet = fm.label(fm.score(truth, predictions, match="fuzzy", out="run"))
+    >>> [(each.expected, each.candidate, each.outcome) for each in sheet]
+    [('Acme', 'Acme Ltd', 'wrong_value')]
+    """
+    if number < 1:
+        raise ConfigError.of(f"number must be at least 1, got {number}")
+    if order not in ORDERS:
+        raise ConfigError.of(f"order must be one of: {', '.join(ORDERS)}; got {order!r}")
+    stored = stored_run(run)
+    drawing = _Drawing(number, random=order == "random", seed=seed)
+    wanted = [_attribute(path) for path in (paths if not isinstance(paths, str) else [paths])]
+    known: dict[str, None] = {}
+    hidden = 0
+    for case in stored.cases():
+        hidden += not case.has_values
+        drawable = _fields(case) if evaluator is None else _judged(case, evaluator)
+        for pair, uncertainty in drawable:
+            known[pair.attribute] = None
+            if not wanted or pair.attribute in wanted:
+                drawing.add(pair, uncertainty)
+        if evaluator is not None:
+            known.update(dict.fromkeys(result.name for result in case.evaluator_results))
+    labels = drawing.labels()
+    if not labels:
+        location = Location(str(stored.path))
+        if hidden:
+            raise DataError("the run was saved without values", location)
+        raise DataError(_nothing_found(wanted, evaluator, list(known)), location)
+    return LabelSheet(run=stored.path.name, labels=tuple(labels))
+
+
+def _attribute(path: str) -> str:
+    try:
+        return configured_attribute(parse_path(path))
+    except PathError:
+        return path
+
+
+def _nothing_found(wanted: Sequence[str], evaluator: str | None, known: Sequence[str]) -> str:
+    for name in [evaluator] if evaluator is not None else wanted:
+        if name not in known:
+            what = "evaluator" if evaluator is not None else "pair of different values of"
+            hint = did_you_mean(name, known)
+            return f"no {what} {name!r}{f'; {hint}' if hint else ''}"
+    return "nothing to label: no two different values were compared"
+
+
+def _fields(case: CaseResult) -> Iterator[tuple[Label, float]]:
+    """Yield the pairs of different values of a case, with how certain the comparator was."""
+    for compared in case.iter_fields() if case.has_values else ():
+        expected, candidate = compared.expected, compared.candidate
+        if compared.outcome not in _COMPARED or expected is MISSING or candidate is MISSING:
+            continue
+        if equal(expected, candidate):
+            continue
+        field = compared.finite()
+        accepted = field.outcome == Outcome.MATCH.label
+        similarity = float(accepted) if field.similarity is None else field.similarity
+        yield (
+            Label(
+                expected=field.expected,
+                candidate=None if field.candidate is MISSING else field.candidate,
+                case_id=case.id,
+                path=field.path,
+                attribute=field.attribute,
+                judge=field.comparator,
+                outcome=field.outcome,
+                # A guard rejects a pair at any threshold.
+                similarity=0.0 if field.reason is Reason.GUARD_FAILED else field.similarity,
+            ),
+            similarity if accepted else 1.0 - similarity,
+        )
+
+
+def _judged(case: CaseResult, name: str) -> Iterator[tuple[Label, float]]:
+    """Yield a case that an evaluator scored, or its fields, with how certain the evaluator was."""
+    for result in case.evaluator_results if case.has_values else ():
+        score = result.score
+        if result.name != name or score.score is None or case.case.candidate is MISSING:
+            continue
+        fields = score.details.get("fields")
+        if isinstance(fields, dict):
+            for path, result_of_field in fields.items():
+                if isinstance(result_of_field, dict) and "settled" not in result_of_field:
+                    yield from _judged_field(case, result, path, result_of_field)
+        elif not equal(case.case.expected, case.case.candidate):
+            passed = score.verdict is Verdict.PASS
+            yield (
+                Label(
+                    expected=case.case.expected,
+                    candidate=case.case.candidate,
+                    case_id=case.id,
+                    judge=name,
+                    outcome=(Verdict.PASS if passed else Verdict.FAIL).value,
+                    similarity=score.score,
+                ),
+                _certainty(score.score, score.details, passed=passed),
+            )
+
+
+def _judged_field(
+    case: CaseResult, result: EvaluatorResult, path: str, field_details: JsonObject
+) -> Iterator[tuple[Label, float]]:
+    value = field_details.get("score")
+    if not isinstance(value, int | float) or case.case.candidate is MISSING:
+        return
+    parsed = parse_path(path)
+    expected, candidate = resolve(case.case.expected, parsed), resolve(case.case.candidate, parsed)
+    if candidate is MISSING:
+        return
+    passed = value >= _pass_threshold(result.score.details)
+    yield (
+        Label(
+            expected=expected,
+            candidate=candidate,
+            case_id=case.id,
+            path=path,
+            attribute=path,
+            judge=result.name,
+            outcome=(Verdict.PASS if passed else Verdict.FAIL).value,
+            similarity=float(value),
+        ),
+        _certainty(float(value), field_details, passed=passed),
+    )
+
+
+def _pass_threshold(details: JsonObject) -> float:
+    """Return the lowest score that passes, as the judge describes it."""
+    judge = details.get("judge")
+    threshold = judge.get("pass_threshold") if isinstance(judge, dict) else None
+    threshold = threshold.get("threshold") if isinstance(threshold, dict) else threshold
+    return threshold if isinstance(threshold, int | float) else 1.0
+
+
+def _certainty(score: float, details: JsonObject, *, passed: bool) -> float:
+    """Return how far a score is from the other verdict; samples that differ reduce it."""
+    spread = details.get("spread")
+    differing = spread if isinstance(spread, int | float) else 0.0
+    return (score if passed else 1.0 - score) - differing
+
+
+@dataclass(slots=True)
+class _Drawing:
+    """The first labels of each attribute and outcome; equal pairs are drawn once.
+
+    Which labels are drawn depends on their content and the seed, not on the order of the cases.
+    """
+
+    number: int
+    random: bool = field(kw_only=True)
+    seed: int = field(kw_only=True)
+    _strata: dict[tuple[str, str], dict[bytes, _Drawn]] = field(default_factory=dict)
+
+    def add(self, label: Label, certainty: float) -> None:
+        """Add a label, unless enough others of its stratum come before it."""
+        verdict = "match" if label.accepted else "mismatch"
+        stratum = self._strata.setdefault((label.attribute, verdict), {})
+        tie = self._hash(label.attribute, label.pair)
+        stratum.setdefault(tie, (0.0 if self.random else certainty, tie, label))
+        if len(stratum) >= 2 * self.number:
+            first = sorted(stratum.values(), key=lambda drawn: drawn[:2])[: self.number]
+            stratum.clear()
+            stratum.update((drawn[1], drawn) for drawn in first)
+
+    def labels(self) -> list[Label]:
+        """Return the labels: the first of each stratum, the second of each, and so on."""
+        columns = [
+            sorted(stratum.values(), key=lambda drawn: drawn[:2])
+            for _, stratum in sorted(self._strata.items(), key=lambda item: self._hash(*item[0]))
+        ]
+        drawn = (
+            drawn_label
+            for row in zip_longest(*columns)
+            for drawn_label in row
+            if drawn_label is not None
+        )
+        return [label for _, (*_, label) in zip(range(self.number), drawn, strict=False)]
+
+    def _hash(self, *parts: str) -> bytes:
+        return hashlib.sha256(strict_json([self.seed, *parts])).digest()
+
 
 _MAX_EXAMPLES: Final = 10
 _MAX_EXAMPLE_LENGTH: Final = 60
@@ -162,7 +464,7 @@ class Calibration(ShownRecord):
     @property
     def has_both_verdicts(self) -> bool:
         """Whether some labels are matches and others are not."""
-        return len({each.right for each in self.judged}) > 1
+        return len({pair.right for pair in self.judged}) > 1
 
     @property
     def passed(self) -> bool:
@@ -193,7 +495,7 @@ class Calibration(ShownRecord):
             return
         share, base = self.current.share or 0.0, self.base_rate or 0.0
         if share <= base:
-            matches = sum(each.right for each in self.judged)
+            matches = sum(pair.right for pair in self.judged)
             word = "match" if 2 * matches >= len(self.judged) else "no match"
             yield (
                 "at the current threshold, the judge is no better than the base rate: it agrees "
@@ -203,13 +505,13 @@ class Calibration(ShownRecord):
             yield "matches are not more similar than other pairs (AUC up to 0.5)"
         if self.target is not None and self.chosen is None:
             yield f"no threshold reaches {self.target}"
-        found = self.cross_validation
-        if found is None:
+        validation = self.cross_validation
+        if validation is None:
             yield "too few labels to measure a threshold on labels that it was not chosen on"
-        elif self.target is None and (found.held_out.share or 0.0) <= base:
+        elif self.target is None and (validation.held_out.share or 0.0) <= base:
             yield "on labels that were held out, no threshold is better than the base rate"
         elif self.target is not None and self.chosen is not None:
-            reached = getattr(found.held_out.rates, self.target.metric)
+            reached = getattr(validation.held_out.rates, self.target.metric)
             if reached is None or reached < self.target.value:
                 shown = "undefined" if reached is None else f"{reached:.3f}"
                 name = self.target.metric
@@ -390,13 +692,17 @@ def calibrate(
     read = list(_labels(labels, judge))
     if path is not None:
         read = _of_path(read, path, where, required=rules is None)
-    usable = [each for each in read if each.verdict is not None]
+    usable = [label for label in read if label.verdict is not None]
     if not usable:
         message = "no label has a verdict" if read else "no labels found"
         hint = "enter true or false in the column verdict" if read else ""
         raise DataError(f"{message}; {hint}" if hint else message, Location(where))
     providers = ProviderSet(judge)
-    _check_ready(judge, providers)
+    problems = providers.unready()
+    if isinstance(judge, ConfiguredEvaluator):
+        problems += unready_judges([judge])
+    if problems:
+        raise ConfigError(problems)
     if judge is None:
         judged = _recorded(usable)
     elif isinstance(judge, ConfiguredEvaluator):
@@ -404,7 +710,7 @@ def calibrate(
     else:
         judged = _compared(safe_comparator(judge), usable)
     limit = _current_threshold(judge, usable) if threshold is None else threshold
-    failed = [each for each in judged if each.similarity is None]
+    failed = [pair for pair in judged if pair.similarity is None]
     configured = judge.evaluator if isinstance(judge, ConfiguredEvaluator) else judge
     identity = {} if configured is None else judge_identity(configured)
     result = Calibration(
@@ -413,9 +719,9 @@ def calibrate(
         has_threshold=any(hasattr(configured, name) for name in CALIBRATED_OPTIONS),
         threshold=limit,
         judged=tuple(
-            JudgedPair(each.similarity, bool(each.label.verdict))
-            for each in judged
-            if each.similarity is not None
+            JudgedPair(pair.similarity, bool(pair.label.verdict))
+            for pair in judged
+            if pair.similarity is not None
         ),
         examples=tuple(_examples(judged, limit)),
         errors=len(failed),
@@ -425,7 +731,7 @@ def calibrate(
         unlabeled=len(read) - len(usable),
         labels_sha256=_labels_sha256(usable),
         contradictions=_contradictions(usable),
-        recorded_judges=tuple(sorted({each.judge for each in usable if each.judge}))
+        recorded_judges=tuple(sorted({label.judge for label in usable if label.judge}))
         if judge is None
         else (),
         spent=providers.spent(),
@@ -492,24 +798,16 @@ def _evaluator(
 ) -> ConfiguredEvaluator:
 
     spec = load_eval(evaluation, code=Code.ALLOW if allow_code else Code.REFUSE)
-    known = [each.name for each in spec.members]
+    known = [member.name for member in spec.members]
     if name is None and len(known) == 1:
         name = known[0]
-    for each in spec.members:
-        if each.name == name:
-            return each
+    for member in spec.members:
+        if member.name == name:
+            return member
     listed = f"must be one of: {', '.join(known)}"
     if name is None:
         raise ConfigError.of("evaluator is required", spec.location, listed)
     raise ConfigError.of(f"unknown evaluator {name!r}", spec.location, listed)
-
-
-def _check_ready(judge: object, providers: ProviderSet) -> None:
-    problems = providers.unready()
-    if isinstance(judge, ConfiguredEvaluator):
-        problems += unready_judges([judge])
-    if problems:
-        raise ConfigError(problems)
 
 
 def _current_threshold(
@@ -518,14 +816,14 @@ def _current_threshold(
     """Return the threshold of the judge, or one that separates what the run accepted."""
     configured = judge.evaluator if isinstance(judge, ConfiguredEvaluator) else judge
     for name in CALIBRATED_OPTIONS:
-        own = getattr(configured, name, None)
-        if isinstance(own, int | float):
-            return float(own)
+        setting = getattr(configured, name, None)
+        if isinstance(setting, int | float):
+            return float(setting)
     if judge is None:
         by_outcome: dict[bool, list[float]] = {True: [], False: []}
-        for each in labels:
-            if each.accepted is not None and each.similarity is not None:
-                by_outcome[each.accepted].append(each.similarity)
+        for label in labels:
+            if label.accepted is not None and label.similarity is not None:
+                by_outcome[label.accepted].append(label.similarity)
         accepted, rejected = by_outcome[True], by_outcome[False]
         if accepted and rejected and max(rejected) < min(accepted):
             return threshold_between(max(rejected), min(accepted))
@@ -540,17 +838,17 @@ def _labels(source: InputLike, judge: Comparator | ConfiguredEvaluator | None) -
     opened = open_source(source, JsonDialect(), side="labels")
     with closing(opened):
         for block in opened.blocks():
-            for row, place in zip(block.rows, block.positions, strict=True):
+            for row, position in zip(block.rows, block.positions, strict=True):
                 try:
-                    own = None if isinstance(row, UnreadableRow) else row
-                    yield label_from_json(own, needs_expected=with_expected)
+                    cells = None if isinstance(row, UnreadableRow) else row
+                    yield label_from_json(cells, needs_expected=with_expected)
                 except ValueError as error:
-                    raise DataError(str(error), opened.location(place)) from None
+                    raise DataError(str(error), opened.location(position)) from None
 
 
 def _of_path(labels: list[Label], path: str, where: str, *, required: bool) -> list[Label]:
-    """Return the labels of a field; labels without an attribute belong to any field."""
-    attributes = dict.fromkeys(each.attribute for each in labels if each.attribute)
+    """Return the labels of a field; a label without an attribute belongs to any field."""
+    attributes = dict.fromkeys(label.attribute for label in labels if label.attribute)
     if not attributes:
         if required:
             hint = "name the rules with a comparator for the path"
@@ -560,25 +858,25 @@ def _of_path(labels: list[Label], path: str, where: str, *, required: bool) -> l
         wanted = {path, configured_attribute(parse_path(path))}
     except PathError:
         wanted = {path}
-    found = [each for each in labels if not each.attribute or each.attribute in wanted]
-    if not found:
+    selected = [each for each in labels if not each.attribute or each.attribute in wanted]
+    if not selected:
         listed = ", ".join(list(attributes)[:5])
         raise DataError(f"no label of {path}; the labels are of: {listed}", Location(where))
-    return found
+    return selected
 
 
 def _labels_sha256(labels: Sequence[Label]) -> str:
     """Return a hash of the labels that does not depend on their order."""
-    rows: list[JsonValue] = [[each.pair, each.path, each.verdict] for each in labels]
+    rows: list[JsonValue] = [[label.pair, label.path, label.verdict] for label in labels]
     return canonical_sha256(sorted(rows, key=str))
 
 
 def _contradictions(labels: Sequence[Label]) -> int:
     """Return the number of pairs that have both verdicts."""
     verdicts: dict[tuple[str, str], set[bool | None]] = {}
-    for each in labels:
-        verdicts.setdefault((each.pair, each.path), set()).add(each.verdict)
-    return sum(len(given) > 1 for given in verdicts.values())
+    for label in labels:
+        verdicts.setdefault((label.pair, label.path), set()).add(label.verdict)
+    return sum(len(decisions) > 1 for decisions in verdicts.values())
 
 
 # --- similarities ---------------------------------------------------------------------------------
@@ -587,20 +885,20 @@ def _contradictions(labels: Sequence[Label]) -> int:
 def _recorded(labels: Sequence[Label]) -> list[_JudgedLabel]:
     """Return the recorded similarities; a pair that has none was decided without one."""
     judged: list[_JudgedLabel] = []
-    for each in labels:
-        similarity = each.similarity
-        if similarity is None and each.accepted is not None:
-            similarity = float(each.accepted)
+    for label in labels:
+        similarity = label.similarity
+        if similarity is None and label.accepted is not None:
+            similarity = float(label.accepted)
         if similarity is None:
             hint = "add a similarity to every label, or name a comparator"
             raise ConfigError.of("a label has no similarity from 0 to 1", hint=hint)
-        judged.append(_JudgedLabel(each, similarity))
+        judged.append(_JudgedLabel(label, similarity))
     return judged
 
 
 def _compared(comparator: Comparator, labels: Sequence[Label]) -> list[_JudgedLabel]:
     """Compare all labels; a comparator that calls a provider gets its pairs in one batch."""
-    pairs = [(cast("JsonValue", each.expected), each.candidate) for each in labels]
+    pairs = [(cast("JsonValue", label.expected), label.candidate) for label in labels]
     if not hasattr(comparator, "settle"):
         return [
             _of_comparison(label, comparator.compare(*pair))
@@ -609,12 +907,16 @@ def _compared(comparator: Comparator, labels: Sequence[Label]) -> list[_JudgedLa
     batched = cast("BatchComparator", comparator)
     settled = [batched.settle(*pair) for pair in pairs]
     open_pairs: list[TextPair] = list(
-        dict.fromkeys(each for each in settled if not isinstance(each, Comparison))
+        dict.fromkeys(
+            comparison for comparison in settled if not isinstance(comparison, Comparison)
+        )
     )
     comparisons = dict(zip(open_pairs, batched.ask(open_pairs), strict=True)) if open_pairs else {}
     return [
-        _of_comparison(label, each if isinstance(each, Comparison) else comparisons[each])
-        for label, each in zip(labels, settled, strict=True)
+        _of_comparison(
+            label, comparison if isinstance(comparison, Comparison) else comparisons[comparison]
+        )
+        for label, comparison in zip(labels, settled, strict=True)
     ]
 
 

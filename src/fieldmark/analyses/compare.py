@@ -1,24 +1,32 @@
-"""Compare two JSON values."""
+"""Compare one candidate, or several, with an expected value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Unpack
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.data.json_parser import JsonDialect, Role
-from fieldmark.data.json_rows import ensure_json
+from fieldmark.data.json_rows import ensure_documents, ensure_json
 from fieldmark.data.model_text import read_candidate, read_expected
 from fieldmark.errors import DataError, Location, with_location
+from fieldmark.metrics.consistency import Ranking, agreement, consistency
+from fieldmark.metrics.consistency import rank as ranking_of
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING
+from fieldmark.model.json import MISSING, JsonObject
+from fieldmark.model.outcome import Outcome
+from fieldmark.model.outcomes import FieldOutcome
+from fieldmark.model.rule import Scope
 from fieldmark.plan import compile_plan
 from fieldmark.runs.case_processor import CaseProcessor
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.provider_set import ProviderSet
 from fieldmark.runs.run_options import CompareOptions
 from fieldmark.runs.settings import Settings, resolve_settings
+from fieldmark.values.equality import equal
 
 
 @checked
@@ -29,15 +37,15 @@ def compare(
 ) -> CaseResult:
     """Compare a candidate with the expected value, field by field.
 
-    Documents are JSON values, pydantic models, dataclasses, attrs classes or named tuples, and can
-    contain dates, decimals and other values with a JSON equivalent. Text that is JSON, also in a
-    code fence, is parsed. Text that cannot be parsed has no fields if the expected value is an
-    object or a list; if it is a string, the candidate is a string too.
+    The default convention is the one of the rules, otherwise `confusion`.
 
     Args:
-        expected: The correct document.
-        candidate: The extracted document.
-        **options: Further options, listed below.
+        expected: A JSON value, pydantic model, dataclass, attrs class or named tuple, which may
+            contain dates, decimals and other values with a JSON equivalent. Text that is JSON, also
+            in a code fence, is parsed.
+        candidate: A document in the same forms. Text that cannot be parsed has no fields if the
+            expected value is an object or a list; if it is a string, the candidate is a string too.
+        **options: The options below.
 
     >>> import fieldmark as fm
     >>> fm.compare({"total": 100.0}, {"total": 100.02}, rules={
@@ -59,11 +67,11 @@ def read_cases(expected: object, candidates: Mapping[str, object]) -> list[Case]
     with _located("expected"):
         truth = read_expected(ensure_json(expected, Role.TRUTH), JsonDialect(role=Role.TRUTH))
     cases: list[Case] = []
-    for name, given in candidates.items():
+    for name, document in candidates.items():
         with _located(name):
-            candidate = ensure_json(given)
+            candidate = ensure_json(document)
         case = Case("1", truth, candidate)
-        if isinstance(given, str) and isinstance(candidate, str):
+        if isinstance(document, str) and isinstance(candidate, str):
             dialect = JsonDialect(role=Role.CANDIDATE)
             try:
                 value, parsed_from = read_candidate(truth, candidate, dialect)
@@ -102,3 +110,95 @@ def compare_case(settings: Settings, case: Case) -> CaseResult:
 
     with open_safety(settings.safety) as safety:
         return CaseProcessor(plan, settings.convention, safety=safety).process([case])[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ManyResult:
+    """The comparison of every candidate with the expected value, and of the candidates.
+
+    Attributes:
+        results: The result of each candidate.
+        ranking: The order of the candidates from best to worst.
+        consistency: The mean agreement over all fields; `None` with a single candidate.
+        agreement: The share of pairs of candidates that agree, by field.
+    """
+
+    results: tuple[CaseResult, ...]
+    ranking: Ranking
+    consistency: float | None
+    agreement: Mapping[str, float]
+
+    @property
+    def best(self) -> CaseResult:
+        """The result with the highest score; the first if several have it."""
+        return self.results[self.ranking.order[0]]
+
+    def to_dict(self) -> JsonObject:
+        """Return the results as JSON."""
+        return {
+            "order": list(self.ranking.order),
+            "ranks": list(self.ranking.ranks),
+            "best": self.ranking.best,
+            "mean": self.ranking.mean,
+            "deviation": self.ranking.deviation,
+            "consistency": self.consistency,
+            "agreement": dict(self.agreement),
+            "results": [result.to_dict() for result in self.results],
+        }
+
+
+@checked
+def compare_many(
+    expected: object,
+    candidates: Iterable[object],
+    **options: Unpack[CompareOptions],
+) -> ManyResult:
+    """Compare several candidates with the expected value and with each other.
+
+    Args:
+        expected: The expected value, as for `compare`.
+        candidates: The candidates, each as for `compare`, also as text.
+        **options: Options as for `compare`; `allow_code` is needed for functions in a rules file.
+
+    >>> import fieldmark as fm
+    >>> ranked = fm.compare_many({"total": 5}, [{"total": 6}, {"total": 5}, {"total": 5}])
+    >>> ranked.ranking.order, ranked.consistency
+    ((1, 2, 0), 0.3333333333333333)
+    """
+    settings = resolve_settings(**options)
+    check_ready(settings)
+    documents = ensure_documents(candidates, "candidates", "a list of documents")
+    named = {f"candidates[{index}]": document for index, document in enumerate(documents)}
+    cases = read_cases(expected, named)
+    results = tuple(compare_case(settings, case) for case in cases)
+    # In a comparison of two candidates, neither is the ground truth, and both were judged.
+    settings = replace(settings, safety=None)
+    if settings.rules.scope is Scope.TRUTH:
+        settings = replace(settings, rules=replace(settings.rules, scope=Scope.UNION))
+    pairs = [
+        # A candidate that could not be read is empty.
+        _agreement_outcomes(
+            compare_case(
+                settings,
+                second._replace(expected=None if first.candidate is MISSING else first.candidate),
+            )
+        )
+        for first, second in combinations(cases, 2)
+    ]
+    return ManyResult(
+        results,
+        ranking_of([result.score for result in results]),
+        consistency(pairs),
+        agreement(pairs),
+    )
+
+
+def _agreement_outcomes(pair: CaseResult) -> list[FieldOutcome]:
+    """Return the fields of two candidates; equal values agree with any comparator."""
+    records: list[FieldOutcome] = []
+    for record, field in zip(pair.outcomes.records(pair.attributes), pair.fields, strict=True):
+        first, second = field.expected, field.candidate
+        same = first is not MISSING and second is not MISSING and equal(first, second)
+        agree = same and record.outcome is not Outcome.IGNORED
+        records.append(record._replace(outcome=Outcome.MATCH) if agree else record)
+    return records

@@ -14,10 +14,16 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.rank import RankResult, named_together, rank
+from fieldmark.analyses.rank import (
+    CandidatesLike,
+    RankResult,
+    check_files,
+    named_candidates,
+    named_together,
+    rank,
+)
 from fieldmark.analyses.result import RunResult
 from fieldmark.analyses.score import score_with
-from fieldmark.analyses.score_many import CandidatesLike, check_files, named_candidates
 from fieldmark.compare.wrappers import AnyOf
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
@@ -120,24 +126,24 @@ class MajorityVote:
 
     def combine(self, documents: Sequence[JsonValue]) -> CaseConsensus:
         """Return the consensus of at least one document; voters are positions in `documents`."""
-        order = sorted(range(len(documents)), key=lambda each: canonical_text(documents[each]))
-        ordered: list[_Side] = [documents[each] for each in order]
+        order = sorted(range(len(documents)), key=lambda index: canonical_text(documents[index]))
+        ordered: list[_Side] = [documents[index] for index in order]
         standing = [0.0] * len(ordered)
         document, votes = self._ballot(ordered, standing)
         if any(vote.tie for vote in votes):
-            for place in range(len(ordered)):
+            for side in range(len(ordered)):
                 shares = [
                     (len(option.voters) - 1) / max(1, len(ordered) - 1)
                     for vote in votes
                     for option in vote.options
-                    if place in option.voters
+                    if side in option.voters
                 ]
-                standing[place] = fsum(shares) / max(1, len(shares))
+                standing[side] = fsum(shares) / max(1, len(shares))
             document, votes = self._ballot(ordered, standing)
         fields = [
             vote._replace(
                 options=tuple(
-                    VoteOption(value, tuple(sorted(order[each] for each in voters)))
+                    VoteOption(value, tuple(sorted(order[voter] for voter in voters)))
                     for value, voters in vote.options
                 )
             )
@@ -150,7 +156,7 @@ class MajorityVote:
     ) -> tuple[JsonValue, list[FieldVote]]:
         """Return the result with ties decided by the standing of documents, and all votes."""
         ballot = _Ballot(self._presence, standing)
-        objects = all(isinstance(each, dict) for each in documents)
+        objects = all(isinstance(document, dict) for document in documents)
         root = self._plan.root_of({} if objects else documents[0])
         everyone = tuple(range(len(documents)))
         if objects:
@@ -185,7 +191,9 @@ class _Ballot:
         options = self._options(node, values, voters)
         most = max(len(option.voters) for option in options)
         leading = [option for option in options if len(option.voters) == most]
-        chosen = max(leading, key=lambda each: max(self._standing[voter] for voter in each.voters))
+        chosen = max(
+            leading, key=lambda option: max(self._standing[voter] for voter in option.voters)
+        )
         kind = _container(node, chosen.value)
         if kind is not None:
             tie = len(leading) > 1
@@ -194,14 +202,14 @@ class _Ballot:
             return self._list(node, values, chosen.voters, path, named=named, tie=tie)
         if not node.ignored and node.mode is not NodeMode.SKIP:
             # Documents that lack the parent have no value here.
-            outside = tuple(each for each in range(len(values)) if each not in voters)
+            outside = tuple(side for side in range(len(values)) if side not in voters)
             shown = [*options]
             if outside:
-                empty = [each for each in shown if self._is_empty(each.value)]
+                empty = [option for option in shown if self._is_empty(option.value)]
                 joined = (*empty[0].voters, *outside) if empty else outside
-                shown = [each for each in shown if each not in empty]
+                shown = [option for option in shown if option not in empty]
                 shown.append(VoteOption(empty[0].value if empty else MISSING, joined))
-            shown.sort(key=lambda each: -len(each.voters))
+            shown.sort(key=lambda option: -len(option.voters))
             label = (path or ROOT) if named else node.path
             self.votes.append(FieldVote(label, node.path, tuple(shown), len(leading) > 1))
         return chosen.value
@@ -217,19 +225,21 @@ class _Ballot:
         tie: bool = False,
     ) -> JsonObject:
         """Return an object with the keys that most voters have."""
-        fields = [value if place in voters else None for place, value in enumerate(values)]
-        keys = dict.fromkeys(chain.from_iterable(each for each in fields if isinstance(each, dict)))
-        found: JsonObject = {}
+        fields = [value if side in voters else None for side, value in enumerate(values)]
+        keys = dict.fromkeys(
+            chain.from_iterable(field for field in fields if isinstance(field, dict))
+        )
+        combined: JsonObject = {}
         before = len(self.votes)
         for key in keys:
             sides = [
-                each.get(key, MISSING) if isinstance(each, dict) else MISSING for each in fields
+                field.get(key, MISSING) if isinstance(field, dict) else MISSING for field in fields
             ]
             value = self.vote(node.child(key), sides, voters, join(path, key), named=named)
             if value is not MISSING:
-                found[key] = value
+                combined[key] = value
         self._mark_ties(before, tie=tie)
-        return found
+        return combined
 
     def _list(
         self,
@@ -242,42 +252,42 @@ class _Ballot:
         tie: bool,
     ) -> list[JsonValue]:
         """Return the items that most voters have, in the order of the longest list."""
-        lists = {each: value for each in voters if isinstance(value := values[each], list)}
-        longest = sorted(lists, key=lambda each: -len(lists[each]))
+        lists = {voter: value for voter in voters if isinstance(value := values[voter], list)}
+        longest = sorted(lists, key=lambda voter: -len(lists[voter]))
         slots: list[dict[int, JsonValue]] = [{longest[0]: item} for item in lists[longest[0]]]
         for voter in longest[1:]:
             items = lists[voter]
             alignment = node.align([next(iter(slot.values())) for slot in slots], items)
             if alignment.failed is not None:  # too many items
-                pairs = [(place, place) for place in range(min(len(slots), len(items)))]
-                rest: Sequence[int] = range(len(pairs), len(items))
+                pairs = [(index, index) for index in range(min(len(slots), len(items)))]
+                unpaired: Sequence[int] = range(len(pairs), len(items))
             else:
-                pairs = [(place, other) for place, other, *_ in alignment.pairs]
-                rest = alignment.unmatched_candidate
-            for place, other in pairs:
-                slots[place][voter] = items[other]
-            slots += ({voter: items[other]} for other in rest)
-        found: list[JsonValue] = []
+                pairs = [(index, item) for index, item, *_ in alignment.pairs]
+                unpaired = alignment.unmatched_candidate
+            for index, item in pairs:
+                slots[index][voter] = items[item]
+            slots += ({voter: items[item]} for item in unpaired)
+        combined: list[JsonValue] = []
         before = len(self.votes)
         for slot in slots:
-            item_node = node.item(len(found))
-            sides = [slot.get(each, MISSING) for each in range(len(values))]
+            item_node = node.item(len(combined))
+            sides = [slot.get(voter, MISSING) for voter in range(len(values))]
             start = len(self.votes)
-            value = self.vote(item_node, sides, voters, f"{path}[{len(found)}]", named=named)
+            value = self.vote(item_node, sides, voters, f"{path}[{len(combined)}]", named=named)
             if value is not MISSING:
-                found.append(value)
+                combined.append(value)
             else:
                 self.votes[start:] = [
-                    each._replace(path=each.attribute) for each in self.votes[start:]
+                    vote._replace(path=vote.attribute) for vote in self.votes[start:]
                 ]
         self._mark_ties(before, tie=tie)
-        return found
+        return combined
 
     def _mark_ties(self, start: int, *, tie: bool) -> None:
         """Mark the fields of a container that only a tie has decided for."""
         if tie:
             self.votes[start:] = [
-                each._replace(tie=len(each.options) > 1) for each in self.votes[start:]
+                vote._replace(tie=len(vote.options) > 1) for vote in self.votes[start:]
             ]
 
     def _options(
@@ -296,20 +306,20 @@ class _Ballot:
                 empty.append(voter)
             else:
                 leaves.setdefault(canonical_text(value), []).append(voter)
-        options = [VoteOption(values[each[0]], tuple(each)) for each in containers.values()]
+        options = [VoteOption(values[voters[0]], tuple(voters)) for voters in containers.values()]
         ranked = sorted(leaves, key=lambda text: (-len(leaves[text]), text))
         clusters: list[tuple[JsonValue, list[int]]] = []
         for text in ranked:
-            own = leaves[text]
-            value = values[own[0]]
+            leaf = leaves[text]
+            value = values[leaf[0]]
             if value is MISSING:
                 continue
             for representative, members in clusters:
                 if _agree(node, representative, value):
-                    members.extend(own)
+                    members.extend(leaf)
                     break
             else:
-                clusters.append((value, [*own]))
+                clusters.append((value, [*leaf]))
         options += (VoteOption(value, tuple(sorted(members))) for value, members in clusters)
         if empty:  # the last, so that a value wins a tie that nothing else decides
             forms: dict[bytes, list[int]] = {}
@@ -332,14 +342,14 @@ def _container(node: AttributeNode, value: _Side) -> type | None:
     return None
 
 
-def _agree(node: AttributeNode, one: JsonValue, other: JsonValue) -> bool:
+def _agree(node: AttributeNode, first: JsonValue, second: JsonValue) -> bool:
     """Whether two values agree: they are equal, or match under the rule of the field."""
-    if equal(one, other):
+    if equal(first, second):
         return True
     comparator = node.comparator
     if node.ignored or node.batch_comparator is not None or isinstance(comparator, AnyOf):
         return False
-    return comparator.compare(one, other).matched
+    return comparator.compare(first, second).matched
 
 
 MAJORITY: Final = "majority vote"
@@ -449,7 +459,7 @@ class ConsensusResult(ShownRecord):
                 }
                 for (first, second), share in self.pairs.items()
             ],
-            "attributes": {path: to_json(each) for path, each in self.attributes.items()},
+            "attributes": {path: to_json(counts) for path, counts in self.attributes.items()},
             "label_first": [to_json(field) for field in self.disputed],
             "ranking": None if self.ranking is None else self.ranking.to_dict(),
             "notes": list(self.notes),
@@ -534,16 +544,16 @@ def consensus(
 
     Args:
         candidates: Predictions by name, or files.
-        truth: Ground truth: the vote and the best of the candidates per field are scored like a
-            candidate, and all of them are ranked.
-        rules: A rules file, or rules as a mapping.
-        convention: The name of a convention.
+        truth: Ground truth. The vote and the best candidate of each field are scored like a
+            candidate, and all are ranked.
+        rules: The rules that decide whether values agree.
+        convention: The name of the convention.
         match: The default comparator.
         align: The default aligner.
-        inputs: Options for reading rows, as `Inputs` or a mapping.
-        metric: The metric of the ranking.
-        allow_code: Rules may name Python functions, which are then imported and run.
-        seed: The seed of the random numbers.
+        inputs: How rows are read.
+        metric: The metric to rank by.
+        allow_code: Import and run Python functions that rules name.
+        seed: The seed of the resamples.
 
     >>> import fieldmark as fm
     >>> found = fm.consensus({
@@ -556,7 +566,7 @@ def consensus(
     >>> [(each.path, round(each.agreement, 2)) for each in found.disputed]
     [('total', 0.33), ('vendor', 0.33)]
     """
-    named = {name: with_yaml(each) for name, each in named_candidates(candidates).items()}
+    named = {name: with_yaml(candidate) for name, candidate in named_candidates(candidates).items()}
     if not named:
         raise ConfigError.of("at least one candidate is required")
     check_files(truth, named)
@@ -579,7 +589,9 @@ def consensus(
             for stream in _streams(with_yaml(truth), named, read)
         ]
         votes.by_id = streams[0].by_id
-        for cases in zip(*(chain.from_iterable(each.batches()) for each in streams), strict=True):
+        for cases in zip(
+            *(chain.from_iterable(stream.batches()) for stream in streams), strict=True
+        ):
             votes.add(cases, vote)
         notes = dict.fromkeys(chain.from_iterable(stream.structural for stream in streams))
     ranking = None
@@ -597,15 +609,15 @@ def _streams(
         rows = 0
         by_id = True
         own_key = replace(inputs, expected_key=inputs.candidate_key, candidate_key=None)
-        for given in candidates.values():
-            with closing(open_truth(given, own_key, unique_ids=False)) as stream:
+        for candidate in candidates.values():
+            with closing(open_truth(candidate, own_key, unique_ids=False)) as stream:
                 by_id = by_id and stream.sides[0].has_ids
-                found = [case.id for case in chain.from_iterable(stream.batches())]
-            ids |= dict.fromkeys(found)
-            rows = max(rows, len(found))
+                candidate_ids = [case.id for case in chain.from_iterable(stream.batches())]
+            ids |= dict.fromkeys(candidate_ids)
+            rows = max(rows, len(candidate_ids))
         truth = [{"id": name, "expected": {}} for name in ids] if by_id else [{}] * rows
         inputs = replace(inputs, expected_key=None)
-    return [open_pairs(truth, given, inputs) for given in candidates.values()]
+    return [open_pairs(truth, candidate, inputs) for candidate in candidates.values()]
 
 
 @dataclass(slots=True)
@@ -656,25 +668,25 @@ class _Votes:
         """Add the predictions of one document."""
         self.cases += 1
         present = [
-            (place, case.candidate)
-            for place, case in enumerate(cases)
+            (index, case.candidate)
+            for index, case in enumerate(cases)
             if case.input is CaseInput.OK and case.candidate is not MISSING
         ]
-        read = {place for place, _ in present}
-        self.abstained.update(name for place, name in enumerate(self.names) if place not in read)
+        read = {index for index, _ in present}
+        self.abstained.update(name for index, name in enumerate(self.names) if index not in read)
         if not present:
             self.without += 1
             return
         name = cases[0].id
-        found = vote.combine([document for _, document in present])
-        self.documents[name] = found.document
-        places = [place for place, _ in present]
-        for each in found.fields:
-            self.total.add(each)
-            self.attributes.setdefault(each.attribute, _Tally()).add(each)
-            self._count_pairs(each, places)
-            if len(each.options) > 1 and each.agreement is not None:
-                self._list(name, each, places)
+        combined = vote.combine([document for _, document in present])
+        self.documents[name] = combined.document
+        places = [index for index, _ in present]
+        for field_vote in combined.fields:
+            self.total.add(field_vote)
+            self.attributes.setdefault(field_vote.attribute, _Tally()).add(field_vote)
+            self._count_pairs(field_vote, places)
+            if len(field_vote.options) > 1 and field_vote.agreement is not None:
+                self._list(name, field_vote, places)
 
     def _count_pairs(self, vote: FieldVote, places: Sequence[int]) -> None:
         option_of = {
@@ -706,7 +718,7 @@ class _Votes:
         )
         self.disputed.append((agreement, len(self.disputed), listed))
         if len(self.disputed) > 4 * _LISTED:
-            self.disputed = sorted(self.disputed, key=lambda each: each[:2])[:_LISTED]
+            self.disputed = sorted(self.disputed, key=lambda field: field[:2])[:_LISTED]
 
     def result(self, ranking: RankResult | None, notes: tuple[str, ...]) -> ConsensusResult:
         """Return the consensus of all cases."""
@@ -729,7 +741,7 @@ class _Votes:
                 )
             ),
             disputed=tuple(
-                each for *_, each in sorted(self.disputed, key=lambda each: each[:2])[:_LISTED]
+                field for *_, field in sorted(self.disputed, key=lambda field: field[:2])[:_LISTED]
             ),
             abstained={name: self.abstained[name] for name in self.names if self.abstained[name]},
             pairs={
@@ -760,17 +772,19 @@ def _ranked(
             return score_with({**options, "out": places[name], "intervals": False})
 
         runs = {
-            name: scored(name, {**options, "candidate": given})
-            for name, given in candidates.items()
+            name: scored(name, {**options, "candidate": candidate})
+            for name, candidate in candidates.items()
         }
         first = runs[names[0]]
         truth = [{"id": case.id, "expected": case.expected} for case in first.cases]
         # The documents are read already, so the options for reading do not apply.
-        own: RunOptions = {**options, "truth": truth, "inputs": Inputs()}
+        run_options: RunOptions = {**options, "truth": truth, "inputs": Inputs()}
         best = dict(_best_documents([runs[name] for name in candidates]))
         for name, documents in ((MAJORITY, vote), (BEST_OF, best)):
-            rows = [{"id": each, "candidate": document} for each, document in documents.items()]
-            runs[name] = scored(name, {**own, "candidate": rows})
+            rows = [
+                {"id": case_id, "candidate": document} for case_id, document in documents.items()
+            ]
+            runs[name] = scored(name, {**run_options, "candidate": rows})
         ranking = rank(runs, metric=metric, seed=seed)
         unread = first.summary.cases.invalid_truth
     warnings = [*ranking.warnings]
@@ -787,30 +801,32 @@ def _best_documents(runs: Sequence[RunResult]) -> Iterator[tuple[str, JsonValue]
     """Yield for each case the document that has, for each field, the best of all candidates.
 
     A field is correct if it is correct in any candidate. If it is correct in none, it is missing
-    if it is missing in any. The extra fields are taken from the candidate that has the fewest.
+    if it is missing in any. Extra fields come from the candidate that has the fewest.
     """
     for cases in zip(*(run.cases for run in runs), strict=True):
         fields: dict[str, FieldResult] = {}
         extras: dict[str, list[list[tuple[str, JsonValue]]]] = {}
-        for place, case in enumerate(cases):
+        for index, case in enumerate(cases):
             records = case.outcomes.records(case.attributes)
-            for record, each in zip(records, case.fields, strict=True):
-                if each.expected_presence == _VALUE:
-                    known = fields.get(each.path)
-                    if known is None or _PREFERENCE[each.outcome] < _PREFERENCE[known.outcome]:
-                        fields[each.path] = each
-                elif each.candidate_presence == _VALUE and each.candidate is not MISSING:
-                    # Items without a counterpart in the truth come last.
+            for record, result in zip(records, case.fields, strict=True):
+                if result.expected_presence == _VALUE:
+                    known = fields.get(result.path)
+                    if known is None or _PREFERENCE[result.outcome] < _PREFERENCE[known.outcome]:
+                        fields[result.path] = result
+                elif result.candidate_presence == _VALUE and result.candidate is not MISSING:
+                    # Items without a counterpart in the truth come after the others.
                     path = _ITEM.sub(
-                        lambda found: f"[{found[1] or _FAR + int(found[2])}]", record.label
+                        lambda step: f"[{step[1] or _FAR + int(step[2])}]", record.label
                     )
-                    own = extras.setdefault(each.attribute, [[] for _ in runs])
-                    own[place].append((path, each.candidate))
-        found = [
-            (path, each.candidate) for path, each in fields.items() if each.candidate is not MISSING
+                    lists = extras.setdefault(result.attribute, [[] for _ in runs])
+                    lists[index].append((path, result.candidate))
+        values = [
+            (path, field.candidate)
+            for path, field in fields.items()
+            if field.candidate is not MISSING
         ]
-        kept = [each for lists in extras.values() for each in min(lists, key=len)]
-        yield cases[0].id, nested_document([*found, *kept])
+        values += (value for lists in extras.values() for value in min(lists, key=len))
+        yield cases[0].id, nested_document(values)
 
 
 _VALUE: Final = Presence.VALUE.name.lower()
@@ -818,8 +834,8 @@ _ITEM: Final = re.compile(r"\[(\d*)→(\d+)\]")
 """An aligned item in the label of a field; the first index belongs to the truth."""
 _FAR: Final = 1_000_000_000
 _PREFERENCE: Final = {
-    outcome: place
-    for place, outcome in enumerate(
+    outcome: index
+    for index, outcome in enumerate(
         ("match", "ignored", "omission", "wrong_value", "format_error", "error")
     )
 }

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.comparability import (
-    evaluator_names,
-    has_same_truth,
-    obstacles,
-    reading_notes,
-    structural_warnings,
-    target_changes,
-)
 from fieldmark.analyses.recount import (
     RecountedRun,
     RunLike,
@@ -33,6 +26,7 @@ from fieldmark.errors import (
     OptionText,
     Problem,
 )
+from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.difference import (
     CaseChange,
     CaseInRun,
@@ -49,7 +43,7 @@ from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
 from fieldmark.metrics.significance import ALPHA, mcnemar, smallest_p
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
-from fieldmark.metrics.summary import Summary, summary_to_json
+from fieldmark.metrics.summary import AppliedConvention, Summary, summary_to_json
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.difference_text import (
     change_text,
@@ -82,6 +76,7 @@ from fieldmark.runs.case_processor import SliceTotals
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.gates import check_drops
 from fieldmark.runs.gc_tuning import relaxed_gc
+from fieldmark.runs.manifest import target_change
 from fieldmark.runs.run_index import titles_of
 from fieldmark.runs.run_options import strings
 from fieldmark.runs.stored_run import StoredRun, is_older
@@ -134,7 +129,7 @@ _DATA: Final = (
     "improved", "worse",
 )  # fmt: skip
 _MAX_CASES: Final = {"worse": 100, "improved": 10}
-"""The directions of changes that are listed; worse cases decide about a release."""
+"""The number of listed cases: cases that got worse decide about a release."""
 _MAX_SHIFTS: Final = 10
 _MAX_FIELDS: Final = 3
 _MAX_VALUE: Final = 40
@@ -247,8 +242,8 @@ class DiffResult(ShownRecord):
         return self.metrics.slices
 
     def note(self, metric: str) -> str:
-        """Return the name of the run with a vacuous metric, or an empty string."""
-        flagged = ["vacuous" in each.flags.get(metric, ()) for each in self.summaries]
+        """Return in which run a metric is vacuous, or an empty string."""
+        flagged = ["vacuous" in summary.flags.get(metric, ()) for summary in self.summaries]
         if not any(flagged):
             return ""
         return "vacuous" if all(flagged) else f"vacuous {'before' if flagged[0] else 'after'}"
@@ -299,12 +294,14 @@ class DiffResult(ShownRecord):
         pairs = self.pairs
         if within is not None:
             pairs = self.sliced.get(within, PairedCases())
-        found = [(way, each) for way in pairs.changes for each in pairs.changed(way, attribute)]
+        changes = [
+            (way, change) for way in pairs.changes for change in pairs.changed(way, attribute)
+        ]
         if attribute is not None:
             ways = Direction.WORSE, Direction.IMPROVED
-            found = [(ways[each.attributes[attribute] > 0], each) for _, each in found]
-            found.sort(key=lambda pair: pair[0] is Direction.IMPROVED)
-        return [(way, each) for way, each in found if direction in {None, way}]
+            changes = [(ways[change.attributes[attribute] > 0], change) for _, change in changes]
+            changes.sort(key=lambda pair: pair[0] is Direction.IMPROVED)
+        return [(way, change) for way, change in changes if direction in {None, way}]
 
     @property
     def case_counts(self) -> Mapping[str, int | None]:
@@ -367,7 +364,7 @@ class DiffResult(ShownRecord):
         """Return everything as JSON, or without `changes` everything but the changed cases."""
         listed = self.listed_changes if changes else {}
         cases: JsonObject = {
-            name: [change.to_dict() for change in found] for name, found in listed.items()
+            name: [change.to_dict() for change in changes] for name, changes in listed.items()
         }
         fixed, regressed = self.pairs.passes()
         verdicts = _most_frequent(self.pairs.verdicts)
@@ -375,19 +372,19 @@ class DiffResult(ShownRecord):
             "format": 1,
             **self.overview(),
             "metrics": {
-                name: {**self.to_json(each), "note": self.note(name)}
-                for name, each in self.metrics.headline.items()
+                name: {**self.to_json(change), "note": self.note(name)}
+                for name, change in self.metrics.headline.items()
             },
-            "attributes": {name: self.to_json(each) for name, each in self.attributes.items()},
-            "evaluators": {name: self.to_json(each) for name, each in self.evaluators.items()},
-            "slices": {name: self.to_json(each) for name, each in self.slices.items()},
+            "attributes": {name: self.to_json(change) for name, change in self.attributes.items()},
+            "evaluators": {name: self.to_json(change) for name, change in self.evaluators.items()},
+            "slices": {name: self.to_json(change) for name, change in self.slices.items()},
             "errors_by_type": {
                 name: {"before": before, "after": after}
                 for name, (before, after) in self.mistakes.items()
             },
             "repeated_errors": {
-                "new": [repeated_error_to_json(each) for each in self.new_errors],
-                "fixed": [repeated_error_to_json(each) for each in self.fixed_errors],
+                "new": [repeated_error_to_json(error) for error in self.new_errors],
+                "fixed": [repeated_error_to_json(error) for error in self.fixed_errors],
             },
             "shifts": [{"before": a, "after": b, "fields": n} for a, b, n in self.shifts],
             "verdicts": {
@@ -442,7 +439,7 @@ class DiffResult(ShownRecord):
         }
         titles = {name: _title(self, name) for name in self.metrics.headline} | names
         return {
-            kind: {name: _row(self, kind, name, titles, each) for name, each in group.items()}
+            kind: {name: _row(self, kind, name, titles, change) for name, change in group.items()}
             for kind, group in groups.items()
         }
 
@@ -542,15 +539,15 @@ def diff(
     Runs with different data, rules or conventions are rejected.
 
     Args:
-        before: The first run: its directory, id, tag or `latest`, or a result of `score`.
-        after: The second run.
+        before: A saved run.
+        after: A later run of the same cases.
         rescore: Apply the convention of the first run to the second.
-        force: Compare the cases that both runs contain; with different rules or conventions,
+        force: Compare the cases that both runs contain. With different rules or conventions,
             nothing is called better or worse.
-        by: The keys that group the cases into slices, which are compared by the first metric; by
-            default, the slices that both runs have.
-        max_drop: The largest accepted drop of each metric.
-        seed: The seed of the random numbers.
+        by: The keys of slices, which are compared by the first metric. By default, the keys that
+            both runs have.
+        max_drop: The largest drop of metrics by name; a larger one fails a gate.
+        seed: The seed of the resamples.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]
@@ -562,13 +559,13 @@ def diff(
     <DiffVerdict.SAME: 'no difference'>
     """
     old, new = stored_run(before), stored_run(after)
-    found = list(obstacles(old, new, rescore=rescore))
-    if found and not force:
-        raise ConfigError([Problem(text, hint=_HINTS[what]) for what, text in found])
+    differences = list(obstacles(old, new, rescore=rescore))
+    if differences and not force:
+        raise ConfigError([Problem(text, hint=_HINTS[what]) for what, text in differences])
     first = RecountedRun(old)
     convention, weights = (first.convention, attribute_weights(old)) if rescore else (None, None)
     second = RecountedRun(new, convention, weights, first.table)
-    different = tuple(what for what, _ in found if what in _NOT_COMPARABLE)
+    different = tuple(what for what, _ in differences if what in _NOT_COMPARABLE)
     evaluators = list(dict.fromkeys([*evaluator_names(old), *evaluator_names(new)]))
     pairs = PairedCases(comparable=not different, evaluators=evaluators)
     sliced = _SlicedPairs(_slice_keys(old, new, by), pairs, first, second)
@@ -609,7 +606,7 @@ def diff(
     notes = [f"the target changed: {change}" for change in target_changes(old, new)]
     if rescore:
         notes.append(f"{titles[1]} rescored with the convention of {titles[0]}")
-    notes += [f"compared anyway: {text}" for _, text in found]
+    notes += [f"compared anyway: {text}" for _, text in differences]
     notes += reading_notes(old, new)
     if is_older(new, old):
         notes.append(f"{titles[0]} is newer than {titles[1]}")
@@ -669,9 +666,9 @@ def _slice_keys(
     before: StoredRun, after: StoredRun, by: Iterable[str] | None
 ) -> tuple[SliceKey, ...]:
     """Return the keys that group the cases: the given keys, or the keys that both runs have."""
-    own, other = (() if run.summary is None else run.summary.by for run in (before, after))
+    old, new = (() if run.summary is None else run.summary.by for run in (before, after))
     try:
-        return parse_slice_keys([key for key in own if key in other] if by is None else strings(by))
+        return parse_slice_keys([key for key in old if key in new] if by is None else strings(by))
     except OptionError as error:
         raise ConfigError.of(f"by: {error.message}") from error
 
@@ -706,9 +703,10 @@ class _SlicedPairs:
                     before.id, case_in_run(before, first), case_in_run(after, second)
                 )
                 for totals, case in zip(self._totals, (before, after), strict=True):
-                    own = totals.totals(name)
-                    own.add([case])
-                    own.tally.settle()  # so that memory does not grow with the number of slices
+                    slice_totals = totals.totals(name)
+                    slice_totals.add([case])
+                    # So that memory does not grow with the number of slices.
+                    slice_totals.tally.settle()
 
     def summaries(self, summaries: tuple[Summary, Summary]) -> tuple[Summary, Summary]:
         """Return the summaries of both runs with the summaries of their slices."""
@@ -748,8 +746,8 @@ def _gather(
             gathered.failed += 1
         else:
             gathered.only[old is None] += 1
-    for each in (pairs, *sliced.pairs.values()):
-        each.settle()
+    for paired in (pairs, *sliced.pairs.values()):
+        paired.settle()
     return gathered
 
 
@@ -757,7 +755,7 @@ def case_in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
     """Return the data of a case for the comparison of runs."""
     if not case.evaluator_results:
         return CaseInRun(case.outcomes, case.stats, run.table)
-    scores = {each.name: each.score.score for each in case.evaluator_results}
+    scores = {result.name: result.score.score for result in case.evaluator_results}
     known = {name: score for name, score in scores.items() if score is not None}
     return CaseInRun(case.outcomes, case.stats, run.table, known)
 
@@ -781,31 +779,169 @@ def _field_values(change: CaseChange, before: CaseResult, after: CaseResult) -> 
     """Return the values of the changed fields of a case; none if a run was saved without them."""
     if not (before.has_values and after.has_values):
         return []
-    wanted = {each.path for each in change.fields}
+    wanted = {field.path for field in change.fields}
     # An extra field may have the path of an expected one, but not the same outcome.
     old, new = (
-        {(each.path, each.outcome): each for each in case.iter_fields() if each.path in wanted}
+        {(field.path, field.outcome): field for field in case.iter_fields() if field.path in wanted}
         for case in (before, after)
     )
-    found = []
+    values = []
     for path, *outcomes in change.fields:
-        one, other = old.get((path, outcomes[0])), new.get((path, outcomes[1]))
-        sides = [each for each in (one, other) if each is not None]
-        expected = [each.expected for each in sides if each.expected is not MISSING]
-        found.append(
+        old_field, new_field = old.get((path, outcomes[0])), new.get((path, outcomes[1]))
+        sides = [field for field in (old_field, new_field) if field is not None]
+        expected = [field.expected for field in sides if field.expected is not MISSING]
+        values.append(
             FieldValues(
                 expected[0] if expected else MISSING,
-                MISSING if one is None else one.candidate,
-                MISSING if other is None else other.candidate,
+                MISSING if old_field is None else old_field.candidate,
+                MISSING if new_field is None else new_field.candidate,
             )
         )
-    return found
+    return values
 
 
 def _most_frequent(changes: Counter[tuple[str, str]]) -> list[tuple[str, str, int]]:
     """Return changes as (before, after, number), most frequent first."""
     ranked = sorted(changes.items(), key=lambda item: (-item[1], item[0]))
     return [(before, after, number) for (before, after), number in ranked]
+
+
+# --- comparability --------------------------------------------------------------------------------
+
+_COUNTING: Final = frozenset(option.name for option in fields(CountingOptions))
+
+
+def obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterator[tuple[str, str]]:
+    """Yield what differs between two runs that cannot be compared, each with a description."""
+    for run in (before, after):
+        if run.status != "complete":
+            yield "status", f"{run.path} is not complete (status: {run.status})"
+    old, new = before.manifest.convention, after.manifest.convention
+    other_rules = old.comparison_sha256 != new.comparison_sha256
+    if other_rules:
+        yield "rules", f"the runs have different rules{_listed(_options(old, new, rules=True))}"
+    if old.counting_sha256 != new.counting_sha256 and not rescore:
+        counted = [
+            f"{label} {getattr(old, name)} vs. {getattr(new, name)}"
+            for label, name in (("convention", "name"), ("version", "version"))
+            if getattr(old, name) != getattr(new, name)
+        ]
+        counted += _options(old, new, rules=False)
+        if counted:
+            yield "conventions", f"the runs have different conventions{_listed(counted)}"
+        elif not other_rules:  # weights are a part of the rules
+            yield "weights", f"the runs have different weights{_listed(_weights(before, after))}"
+    if has_same_truth(before, after) is False:
+        yield "ground truth", "the runs have different ground truth"
+    if evaluator_names(before) != evaluator_names(after):
+        yield "evaluators", "the runs have different evaluators"
+
+
+def has_same_truth(before: StoredRun, after: StoredRun) -> bool | None:
+    """Whether both runs read the same ground truth; `None` if hashes cannot tell."""
+    old, new = before.manifest.truth, after.manifest.truth
+    if old is None or new is None:
+        return None
+    return old.has_same_content(new)
+
+
+def _listed(differences: Iterable[str]) -> str:
+    """Return known differences as the end of a sentence."""
+    text = ", ".join(differences)
+    return f": {text}" if text else ""
+
+
+def _options(old: AppliedConvention, new: AppliedConvention, *, rules: bool) -> Iterator[str]:
+    """Yield the options of the rules, or of counting, that differ."""
+    for name in {**old.options, **new.options}:
+        if (name not in _COUNTING) is rules and old.options.get(name) != new.options.get(name):
+            sides = (_option_text(convention.options.get(name)) for convention in (old, new))
+            yield f"{name} {' vs. '.join(sides)}"
+
+
+def _weights(before: StoredRun, after: StoredRun) -> Iterator[str]:
+    old, new = (
+        {path: (weight, required) for path, weight, required in run.manifest.weights}
+        for run in (before, after)
+    )
+    for path in (path for path in old if path in new):
+        for label, old_value, new_value in zip(
+            ("weight", "required"), old[path], new[path], strict=True
+        ):
+            if old_value != new_value:
+                yield f"{label} of {path} {_option_text(old_value)} vs. {_option_text(new_value)}"
+
+
+def _option_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def structural_warnings(
+    before: StoredRun, after: StoredRun, titles: Sequence[str]
+) -> Iterator[str]:
+    """Yield the warnings that documents of the runs do not have the same structure."""
+    old, new = (
+        () if run.summary is None else run.summary.structural_warnings for run in (before, after)
+    )
+    for text in dict.fromkeys([*old, *new]):
+        name = titles[0] if text in old else titles[1]
+        yield f"{'both runs' if text in old and text in new else name}: {text}"
+
+
+def target_changes(before: StoredRun, after: StoredRun) -> Iterator[str]:
+    """Yield how the target changed, also if another model is served under the same name."""
+    old, new = before.manifest.target, after.manifest.target
+    if change := target_change(old, new):
+        yield change
+    served = [_served_models(before), _served_models(after)]
+    for name in served[0]:
+        models = [", ".join(models_by_name.get(name, ())) for models_by_name in served]
+        if all(models) and models[0] != models[1]:
+            yield f"{name} is served by {models[0]} → {models[1]}"
+
+
+def _served_models(run: StoredRun) -> dict[str, list[str]]:
+    """Return the models that produced predictions, by the name under which they were requested."""
+    target = run.manifest.target
+    asked = {} if run.summary is None else run.summary.usage.get("asked")
+    models_by_name: dict[str, list[str]] = {}
+    for requested in asked if isinstance(asked, list) else []:
+        if (
+            target is None
+            or not isinstance(requested, dict)
+            or requested.get("name") != target.get("type")
+        ):
+            continue
+        models = requested.get("models")
+        models_by_name[str(requested.get("model"))] = sorted(
+            map(str, models if isinstance(models, list) else [])
+        )
+    return models_by_name
+
+
+def reading_notes(before: StoredRun, after: StoredRun) -> Iterator[str]:
+    """Yield a note on the options for reading rows that differ, if both are known."""
+    old, new = _inputs(before), _inputs(after)
+    if differences := [
+        f"{name} {_key_text(old[name])} vs. {_key_text(new[name])}"
+        for name in old
+        if name in new and old[name] != new[name]
+    ]:
+        yield f"the runs read rows differently{_listed(differences)}"
+
+
+def _inputs(run: StoredRun) -> JsonObject:
+    inputs = (run.manifest.options or {}).get("inputs")
+    return inputs if isinstance(inputs, dict) else {}
+
+
+def _key_text(value: JsonValue) -> str:
+    return "detected" if value is None else repr(value)
+
+
+def evaluator_names(run: StoredRun) -> list[str]:
+    """Return the names of the evaluators of a run."""
+    return [] if run.summary is None else list(run.summary.evaluators)
 
 
 # --- document -------------------------------------------------------------------------------------
@@ -907,9 +1043,9 @@ def _case_line(change: CaseChange, values: Sequence[FieldValues] = ()) -> str:
         f"{path}: {outcome_text(before)} → {outcome_text(after)}"
         for path, before, after in change.fields[:_MAX_FIELDS]
     ]
-    for place, sides in enumerate(values[:_MAX_FIELDS]):
+    for index, sides in enumerate(values[:_MAX_FIELDS]):
         expected, before, after = map(_value_text, sides)
-        fields[place] += f" (expected {expected}: {before} → {after})"
+        fields[index] += f" (expected {expected}: {before} → {after})"
     if len(change.fields) > _MAX_FIELDS:
         fields.append(f"… and {plural(len(change.fields) - _MAX_FIELDS, 'more field')}")
     scores = f"{number(change.before)} → {number(change.after)}"
@@ -964,30 +1100,28 @@ def _changed_attributes(diff: DiffResult) -> Iterator[_Part]:
         )
         for word in _DIRECTIONS
     }
-    groups = {word: found for word, found in groups.items() if found}
+    groups = {word: changes for word, changes in groups.items() if changes}
     agrees = next(iter(groups), None) is diff.word
     if groups:
         yield _Part(" overall: " if agrees else " overall, but ")
-    for place, (word, found) in enumerate(groups.items()):
-        if place and agrees:
+    for index, (word, changes) in enumerate(groups.items()):
+        if index and agrees:
             yield _Part(", but ")
-        elif place:
-            yield _Part(" and " if all(len(each) == 1 for each in groups.values()) else ", and ")
-        yield from _changed_group(word, found)
-
-
-def _changed_group(word: DiffVerdict, found: list[tuple[str, MetricDifference]]) -> Iterator[_Part]:
-    for place, (name, each) in enumerate(found[:_MAX_NAMED]):
-        if place:
-            yield _Part(" and " if place + 1 == len(found) else ", ")
-        yield _Part(name, name, _DIRECTIONS[word].value)
-        if len(found) == 1:
-            yield _Part(f" is {word.value}")
-        yield _Part(f" ({number(each.before)} → {number(each.after)})")
-    if len(found) > _MAX_NAMED:
-        yield _Part(f" and {len(found) - _MAX_NAMED} more")
-    if len(found) > 1:
-        yield _Part(f" are {word.value}")
+        elif index:
+            yield _Part(
+                " and " if all(len(changes) == 1 for changes in groups.values()) else ", and "
+            )
+        for position, (name, change) in enumerate(changes[:_MAX_NAMED]):
+            if position:
+                yield _Part(" and " if position + 1 == len(changes) else ", ")
+            yield _Part(name, name, _DIRECTIONS[word].value)
+            if len(changes) == 1:
+                yield _Part(f" is {word.value}")
+            yield _Part(f" ({number(change.before)} → {number(change.after)})")
+        if len(changes) > _MAX_NAMED:
+            yield _Part(f" and {len(changes) - _MAX_NAMED} more")
+        if len(changes) > 1:
+            yield _Part(f" are {word.value}")
 
 
 def _repeated_lines(diff: DiffResult) -> list[str]:
@@ -999,7 +1133,7 @@ def _repeated_lines(diff: DiffResult) -> list[str]:
 
 
 def _repeated(title: str, errors: tuple[RepeatedError, ...]) -> Iterator[str]:
-    yield from (f"{title}: {repeated_error_text(each)}" for each in errors[:_MAX_REPEATED])
+    yield from (f"{title}: {repeated_error_text(error)}" for error in errors[:_MAX_REPEATED])
     if len(errors) > _MAX_REPEATED:
         yield f"{title}: {plural(len(errors) - _MAX_REPEATED, 'more repeated error')}"
 

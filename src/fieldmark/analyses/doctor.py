@@ -1,4 +1,4 @@
-"""Check an installation: versions, optional features, plug-ins, and where runs are written."""
+"""List strategies and plug-ins, and check an installation."""
 
 from __future__ import annotations
 
@@ -7,29 +7,134 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from typing import Final
 
+from fieldmark import registry
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.evaluate import check_ready_eval
-from fieldmark.analyses.plugins import plugins
-from fieldmark.errors import FieldmarkError
+from fieldmark.errors import FieldmarkError, OptionError, with_hint
 from fieldmark.judges.process_tree import unavailable_limits
 from fieldmark.model.json import JsonObject
 from fieldmark.model.kernel import COMPILED
-from fieldmark.report.document import Cell, Column, Data, Document, Table, Tone
+from fieldmark.registry import Plugin
+from fieldmark.report.document import Cell, Column, Data, Document, Line, Table, Tone
 from fieldmark.report.render import ShownRecord
 from fieldmark.rules.config_values import Code
 from fieldmark.runs.eval_file import load_eval
 from fieldmark.runs.eval_setup import one_per_target
 from fieldmark.runs.run_index import ROOT
+from fieldmark.runs.run_options import strings
 from fieldmark.values.records import to_json
-from fieldmark.values.text import plural
+from fieldmark.values.text import did_you_mean, plural
 from fieldmark.version import VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredPlugin:
+    """A strategy that is registered by name: where it comes from, and why it cannot be used."""
+
+    kind: str
+    name: str
+    summary: str
+    package: str
+    version: str
+    target: str
+    error: str = ""
+
+    def to_dict(self) -> JsonObject:
+        """Return the record as JSON."""
+        return to_json(self)
+
+
+class PluginList(ShownRecord, tuple[RegisteredPlugin, ...]):
+    """The registered strategies, in the order of the list."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {"plugins": [plugin.to_dict() for plugin in self]}
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return one row per name, and how many there are."""
+        table = Table(
+            columns=(
+                Column("Kind", "kind"),
+                Column("Name", "name"),
+                Column("From", "source", folds=True),
+                Column("Summary", "summary", folds=True),
+            ),
+            rows=[
+                {
+                    "kind": Cell(plugin.kind, tone=tone),
+                    "name": Cell(plugin.name, tone=tone),
+                    "source": Cell(
+                        f"{plugin.package} {plugin.version}".strip() or plugin.target, tone=tone
+                    ),
+                    "summary": Cell(
+                        f"error: {plugin.error}" if plugin.error else plugin.summary, tone=tone
+                    ),
+                }
+                for plugin in self
+                for tone in [Tone.BAD if plugin.error else Tone.PLAIN]
+            ],
+            top=top,
+            noun="name",
+        )
+        built_in = sum(plugin.package == "fieldmark" for plugin in self)
+        failed = sum(bool(plugin.error) for plugin in self)
+        counts = [f"{built_in} built-in", plural(len(self) - built_in, "plug-in")]
+        counts += [f"{failed} cannot be used"] if failed else []
+        keys = [field.name for field in fields(RegisteredPlugin)]
+        return Document(
+            table,
+            Line(", ".join(counts), Tone.STRONG),
+            data=Data(keys, [plugin.to_dict() for plugin in self]),
+        )
+
+
+@checked
+def plugins(kinds: Iterable[str] = (), *, built_in: bool = True) -> PluginList:
+    """Return the registered comparators, evaluators, readers and other strategies.
+
+    A plug-in that cannot be used has an `error`.
+
+    Args:
+        kinds: The kinds to list; all by default.
+        built_in: Also list built-in strategies.
+
+    >>> import fieldmark as fm
+    >>> [each.name for each in fm.plugins("aligners")][:3]
+    ['index', 'greedy', 'optimal']
+    """
+    wanted = strings(kinds)
+    for kind in wanted:
+        if not isinstance(kind, str):
+            raise TypeError(f"kinds must be strings, got {type(kind).__name__}")
+        if kind not in list(Plugin):
+            message = f"unknown kind {kind!r}; must be one of: {', '.join(Plugin)}"
+            raise OptionError("kinds", with_hint(message, did_you_mean(kind, Plugin)))
+    return PluginList(
+        RegisteredPlugin(
+            kind=plugin.kind.value,
+            name=plugin.name,
+            summary=""
+            if isinstance(registration, str)
+            else (registration.__doc__ or "").strip().partition("\n")[0],
+            package=plugin.package,
+            version=plugin.version,
+            target=plugin.target,
+            error=registration if isinstance(registration, str) else "",
+        )
+        for plugin, registration in registry.registrations()
+        if (not wanted or plugin.kind in wanted) and (built_in or plugin.package != "fieldmark")
+    )
+
 
 _PACKAGE: Final = "fieldmark"
 _OLDEST: Final = (3, 11)
@@ -146,7 +251,7 @@ def _versions() -> Iterator[Check]:
         found="compiled" if COMPILED else "pure Python: same results, slower",
         fix="" if COMPILED else "unset FIELDMARK_PURE, or install a C compiler and reinstall",
     )
-    requirements = [each for each in _requirements() if not each[1]]
+    requirements = [requirement for requirement in _requirements() if not requirement[1]]
     missing = [name for name, _ in requirements if _version(name) is None]
     yield Check(
         name="dependencies",
@@ -199,12 +304,12 @@ def _extras() -> Iterator[Check]:
 
 
 def _plugins() -> Check:
-    found = plugins(built_in=False)
-    failed = [each for each in found if each.error]
+    installed = plugins(built_in=False)
+    failed = [plugin for plugin in installed if plugin.error]
     return Check(
         name="plug-ins",
         status=CheckStatus.WARNING if failed else CheckStatus.OK,
-        found="; ".join(each.error for each in failed) or plural(len(found), "plug-in"),
+        found="; ".join(plugin.error for plugin in failed) or plural(len(installed), "plug-in"),
         fix="fieldmark doctor --plugins --installed" if failed else "",
     )
 
@@ -237,11 +342,15 @@ def _directory(directory: Path) -> Check:
 def _program_limits() -> Check:
     """Report which limits of judges and targets that are programs this system cannot enforce."""
     missing = unavailable_limits()
-    found = "limits on time and output" + (f", but not on {', '.join(missing)}" if missing else "")
+    description = "limits on time and output" + (
+        f", but not on {', '.join(missing)}" if missing else ""
+    )
     return Check(
         name="program limits",
         status=CheckStatus.WARNING if missing else CheckStatus.OK,
-        found=found if missing else f"{found}, memory, CPU time, file size and open files",
+        found=description
+        if missing
+        else f"{description}, memory, CPU time, file size and open files",
         fix="run judges and targets that you do not trust in a container" if missing else "",
     )
 
@@ -268,7 +377,7 @@ def _eval_file(file: Path | str) -> Check:
         for spec in specs:
             check_ready_eval(spec)
     except FieldmarkError as error:
-        found = "; ".join(str(error).splitlines())
-        return Check(name=name, status=CheckStatus.ERROR, found=found, fix="see the message")
+        description = "; ".join(str(error).splitlines())
+        return Check(name=name, status=CheckStatus.ERROR, found=description, fix="see the message")
     ready = ", ".join(spec.name for spec in specs)
     return Check(name=name, status=CheckStatus.OK, found=f"{ready}: ready")

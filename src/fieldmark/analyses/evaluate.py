@@ -70,16 +70,19 @@ def evaluate(
 ) -> EvalResult:
     """Run all evaluators of an eval file over its cases.
 
-    Large files are processed by several worker processes or by another engine, as for `score`,
-    unless evaluators call programs or models.
+    Large files are processed by `workers` processes or by another `engine`, as for `score`, unless
+    evaluators call programs or models.
 
     Args:
-        source: An eval file, or its content as a mapping.
-        preflight: Check every judge, model and target before the first case.
-        observers: Called with the results of each segment.
+        source: An eval file or its contents.
+        preflight: Check every judge, model and target before the first case. `check_ready_eval`
+            does the same beforehand.
+        observers: Functions that are called with the results of each segment.
         progress: Called regularly with the cases processed, the bytes read, and the total bytes if
             known.
-        **options: Further options, listed below.
+        **options: The options below, which replace options of the file. `at_least` and `at_most`
+            add gates. `out` is a new directory for the run, or with `resume` the directory of an
+            interrupted run.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -90,9 +93,9 @@ def evaluate(
     1.0
     """
     spec = _spec(source, Code.ALLOW if options.get("allow_code") else Code.REFUSE)
-    given: EvalOptions = {**spec.options, **options}
+    eval_options: EvalOptions = {**spec.options, **options}
     return evaluate_with(
-        complete_options(file=spec.location.file, **given),
+        complete_options(file=spec.location.file, **eval_options),
         spec,
         preflight=preflight,
         observers=observers,
@@ -174,8 +177,11 @@ def _prepare(
     providers = ProviderSet(*models, target=spec.target)
     if preflight:
         check_ready(spec, providers.unready())
-    own = own_evaluators(spec)
-    evaluators = [*spec.evaluators, *(each for single in own.values() for each in single)]
+    case_evaluators = own_evaluators(spec)
+    evaluators = [
+        *spec.evaluators,
+        *(evaluator for single in case_evaluators.values() for evaluator in single),
+    ]
     slow = spec.target is not None or has_judges(evaluators) or spec.safety is not None
     size = _SLOW_SEGMENT if slow else _SEGMENT
     saved, manifest = options["out"] is not None or options["resume"], None
@@ -214,7 +220,7 @@ def _prepare(
         resampling=resampling(options),
         manifest=manifest if saved else None,
         evaluators=spec.evaluators,
-        own_evaluators=own,
+        own_evaluators=case_evaluators,
         concurrency=options["concurrency"],
         target=spec.target,
         selection=selection,

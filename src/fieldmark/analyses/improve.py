@@ -1,9 +1,10 @@
-"""Analyze the mistakes of a run: what to fix first, and which patterns they follow."""
+"""Show what to fix first in a run: similar mistakes, and slices that are weaker than others."""
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,9 +12,11 @@ import orjson
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.recount import RecountedRun, RunLike, stored_run
+from fieldmark.analyses.result import RunResult
+from fieldmark.errors import ConfigError
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CountingOptions
-from fieldmark.metrics.counts import ErrorCounts
+from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts
 from fieldmark.metrics.mistakes import (
     MistakeCluster,
     MistakeClusters,
@@ -23,13 +26,23 @@ from fieldmark.metrics.mistakes import (
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.rates import macro_mean, rates, sortable
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
+from fieldmark.metrics.slices import (
+    METADATA,
+    MIN_CASES,
+    TAG,
+    SearchedCase,
+    WeakSlice,
+    find_weak_slices,
+    value_texts,
+)
 from fieldmark.metrics.summary import Micro, Summary
-from fieldmark.model.case import CaseInput
+from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Outcomes
-from fieldmark.report.difference_text import repeated_error_text, repeated_error_to_json
+from fieldmark.report.difference_text import named_p, repeated_error_text, repeated_error_to_json
 from fieldmark.report.document import (
     Block,
     Cell,
@@ -45,10 +58,13 @@ from fieldmark.report.document import (
     Tone,
     note,
 )
+from fieldmark.report.metric_titles import slice_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, outcome_text
+from fieldmark.runs.attribute_table import StoredAttributes
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.gc_tuning import relaxed_gc
+from fieldmark.values.paths import join
 from fieldmark.values.text import plural
 
 _CORRECT: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
@@ -137,19 +153,19 @@ class ImproveResult(ShownRecord):
             "format": 1,
             "run": self.run,
             "metrics": dict(self.summary.headline),
-            "attributes": [each.to_dict() for each in self.attributes],
+            "attributes": [attribute.to_dict() for attribute in self.attributes],
             "clusters": [
                 {
-                    "pattern": each.pattern.name,
-                    "title": each.pattern.title,
-                    "hint": each.pattern.hint,
-                    "mistakes": each.number,
-                    "attributes": dict(each.attributes.most_common()),
-                    "examples": [_example_to_json(example) for example in each.examples],
+                    "pattern": cluster.pattern.name,
+                    "title": cluster.pattern.title,
+                    "hint": cluster.pattern.hint,
+                    "mistakes": cluster.number,
+                    "attributes": dict(cluster.attributes.most_common()),
+                    "examples": [_example_to_json(example) for example in cluster.examples],
                 }
-                for each in self.clusters
+                for cluster in self.clusters
             ],
-            "repeated": [repeated_error_to_json(each) for each in self.repeated],
+            "repeated": [repeated_error_to_json(error) for error in self.repeated],
             "notes": list(self.notes),
         }
 
@@ -181,12 +197,29 @@ def corrected_fact(code: int) -> int:
 _FIXED: Final = tuple(corrected_fact(code) for code in range(1 << CELL_BITS))
 
 
+def corrected(block: Outcomes, positions: Container[int]) -> Outcomes:
+    """Return the outcomes that a case would have if the fields at these positions were correct."""
+    cells = [
+        cell & ~FACT_MASK | _FIXED[cell & FACT_MASK] if position in positions else cell
+        for position, cell in enumerate(block.cells)
+    ]
+    comparisons = {
+        position: comparison
+        for position, comparison in block.comparisons.items()
+        if position not in positions
+    }
+    return Outcomes(cells, comparisons, block.items, fallback=block.fallback)
+
+
 @checked
 def improve(run: RunLike) -> ImproveResult:
     """Rank attributes by the gain from fixing them, and group mistakes by pattern.
 
-    Recommendations concern the prompt, the schema and post-processing, never the measurement. The
-    notes begin with the warnings about the structure of the documents, which come first.
+    Recommendations concern the prompt, the schema and post-processing, never the measurement.
+    Warnings about the structure of the documents are the first notes.
+
+    Args:
+        run: A saved run.
 
     Args:
         run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
@@ -291,16 +324,18 @@ class _Gains:
                 self.steps[path] += known.cases * round((score - known.base) * _STEP)
 
     def _gains(self, block: Outcomes, *, unreadable: bool) -> _KnownGains:
-        wrong = {
-            self._table.path(cell >> CELL_BITS): None
+        wrong: dict[str, set[int]] = {
+            self._table.path(cell >> CELL_BITS): set()
             for cell in block.cells
             if _FIXED[cell & FACT_MASK] != cell & FACT_MASK
         }
+        for position, cell in enumerate(block.cells) if wrong else ():
+            if (path := self._table.path(cell >> CELL_BITS)) in wrong:
+                wrong[path].add(position)
         base = self._counter.stats(block, unreadable=unreadable).score
-        fixed = {path: self._fixed(block, path) for path in wrong}
         scores = {
-            path: self._counter.stats(each, unreadable=unreadable).score
-            for path, each in fixed.items()
+            path: self._counter.stats(corrected(block, positions), unreadable=unreadable).score
+            for path, positions in wrong.items()
         }
         return _KnownGains(block, base, scores)
 
@@ -308,22 +343,12 @@ class _Gains:
         """Return the gain in the mean score if an attribute were correct."""
         return self.steps[path] / (self.scored * _STEP) if self.scored else 0.0
 
-    def _fixed(self, block: Outcomes, path: str) -> Outcomes:
-        """Return a case with one attribute corrected and without its comparison results."""
-        mine = [self._table.path(cell >> CELL_BITS) == path for cell in block.cells]
-        cells = [
-            cell & ~FACT_MASK | _FIXED[cell & FACT_MASK] if own else cell
-            for cell, own in zip(block.cells, mine, strict=True)
-        ]
-        comparisons = {place: each for place, each in block.comparisons.items() if not mine[place]}
-        return Outcomes(cells, comparisons, block.items, fallback=block.fallback)
-
 
 def _ranked(
     summary: Summary, counting: CountingOptions, gains: _Gains, clusters: MistakeClusters
 ) -> list[AttributeGain]:
     """Return the attributes with mistakes, the largest gain first."""
-    counts = {path: _counts(each) for path, each in summary.attributes.items()}
+    counts = {path: _counts(metrics) for path, metrics in summary.attributes.items()}
     rows: list[AttributeGain] = []
     for path, metrics in summary.attributes.items():
         errors = metrics.errors_by_type
@@ -346,11 +371,9 @@ def _ranked(
                 patterns=tuple(patterns.most_common(_MAX_PATTERNS)),
             )
         )
-    return sorted(rows, key=_sort_key)
-
-
-def _sort_key(row: AttributeGain) -> tuple[float, float, str]:
-    return -sortable(row.mean_score), -sortable(row.micro_f1), row.attribute
+    return sorted(
+        rows, key=lambda row: (-sortable(row.mean_score), -sortable(row.micro_f1), row.attribute)
+    )
 
 
 def _counts(metrics: Micro) -> Counts:
@@ -397,10 +420,12 @@ def _pattern_blocks(step: ImproveResult) -> Iterator[Block]:
         mistakes = plural(cluster.number, "mistake")
         shown = f"{', '.join(names[:_MAX_NAMES])}{more}"
         yield Heading(f"{cluster.pattern.title}: {mistakes} ({shown})")
-        yield Items(lines=[Line(_example_text(each), Tone.QUIET) for each in cluster.examples])
+        yield Items(
+            lines=[Line(_example_text(example), Tone.QUIET) for example in cluster.examples]
+        )
         yield Line(f"→ {cluster.pattern.hint}")
-    if (rest := len(step.clusters) - _MAX_CLUSTERS) > 0:
-        yield Line(f"… and {plural(rest, 'more pattern')}; --format json lists all", Tone.QUIET)
+    if (left_out := len(step.clusters) - _MAX_CLUSTERS) > 0:
+        yield Line(f"… and {plural(left_out, 'more pattern')}; --format json lists all", Tone.QUIET)
 
 
 def _example_text(example: MistakeExample) -> str:
@@ -418,3 +443,199 @@ def _short_value(value: JsonValue | Missing) -> str:
     except TypeError:
         text = repr(value)
     return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 1]}…"
+
+
+_SEARCHED: Final = 20_000
+"""The maximum number of cases that are held in memory."""
+_MAX_LENGTH: Final = 100
+"""Longer values are text, not names of groups."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FindSlicesResult(ShownRecord):
+    """Slices that are significantly weaker than the other cases, the weakest first.
+
+    Attributes:
+        run: The name of the run.
+        slices: The weak slices.
+        cases: The number of searched cases.
+        tested: The number of tested slices.
+        notes: Remarks on the search.
+    """
+
+    run: str
+    slices: tuple[WeakSlice, ...]
+    cases: int
+    tested: int
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {
+            "format": 1,
+            "run": self.run,
+            "cases": self.cases,
+            "tested": self.tested,
+            "slices": [
+                {
+                    "slice": [{"key": key, "value": value} for key, value in weak.conditions],
+                    "name": _conditions(weak.conditions),
+                    "text": _weak_slice_text(weak),
+                    "cases": weak.cases,
+                    "f1": weak.f1,
+                    "others_f1": weak.others,
+                    "p": weak.p,
+                    "p_adjusted": weak.adjusted,
+                    "attributes": [dict(weak._asdict()) for weak in weak.attributes],
+                    "overlap": None
+                    if weak.overlap is None
+                    else {"text": slice_text(*weak.overlap[0]), "cases": weak.overlap[1]},
+                }
+                for weak in self.slices
+            ],
+            "notes": list(self.notes),
+        }
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return a line for each weak slice, the weakest first."""
+        searched = f"{plural(self.tested, 'slice')} of {plural(self.cases, 'case')} tested"
+        if not self.tested:
+            conclusion = f"no slices to test in {plural(self.cases, 'case')}"
+        elif not self.slices:
+            conclusion = f"no slice is significantly weaker than the other cases ({searched})"
+        else:
+            conclusion = f"Weak slices (micro F1, Holm-adjusted p; {searched})"
+        shown = self.slices[:top]
+        lines = [Line(f"{_weak_slice_text(weak)} ({named_p(weak.adjusted)})") for weak in shown]
+        rows: list[Row] = [
+            {
+                "slice": _conditions(weak.conditions),
+                "cases": weak.cases,
+                "f1": weak.f1,
+                "others_f1": weak.others,
+                "p": weak.p,
+                "p_adjusted": weak.adjusted,
+            }
+            for weak in self.slices
+        ]
+        return Document(
+            Line(conclusion),
+            Items(lines=lines, more=len(self.slices) - len(shown), noun="slice"),
+            *map(note, self.notes),
+            data=Data(("slice", "cases", "f1", "others_f1", "p", "p_adjusted"), rows),
+        )
+
+
+@checked
+def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult:
+    """Search for slices whose F1 is significantly lower than the F1 of the other cases.
+
+    Cases are grouped by every tag, by metadata and by single values of the expected document, and
+    by pairs of them.
+
+    Args:
+        run: A run, which need not be saved.
+        min_cases: The smallest number of cases inside and outside of a slice.
+
+    >>> import fieldmark as fm
+    >>> truth = [{"id": n, "vendor": "Acme" if n % 4 else "Bolt", "total": n} for n in range(200)]
+    >>> wrong = [{**row, "total": -1} if row["vendor"] == "Bolt" else row for row in truth]
+    >>> [found] = fm.find_slices(fm.score(truth, wrong)).slices
+    >>> found.conditions, found.cases, found.f1, found.others
+    ((('vendor', 'Bolt'),), 50, 0.5, 1.0)
+    """
+    if min_cases < 1:
+        raise ConfigError.of(f"min_cases must be at least 1, got {min_cases}")
+    if isinstance(run, RunResult) and run.path is None:
+        cases, name = iter(run.cases), ""
+    else:
+        stored = stored_run(run)
+        rows = stored.rows(StoredAttributes(stored.attributes), unparsed=True)
+        cases, name = (case for _, case in rows), stored.path.name
+    chance = random.Random(0)  # noqa: S311 - the same sample every time
+    sample: list[tuple[Case, tuple[Counts, float, frozenset[str]]]] = []
+    searched = without_values = 0
+    with relaxed_gc():
+        for case in cases:
+            f1 = case.stats.f1
+            if case.case.input is CaseInput.FAILED or f1 is None:
+                continue
+            searched += 1
+            without_values += not case.has_values
+            index = len(sample) if len(sample) < _SEARCHED else chance.randrange(searched)
+            if index < _SEARCHED:
+                metrics = case.counts, f1, _wrong(case)
+                sample[index : index + 1] = [(_without_candidate(case.case), metrics)]
+        described = (SearchedCase(_features(case), *metrics) for case, metrics in sample)
+        search = find_weak_slices(described, min_cases=min_cases)
+    notes: list[str] = []
+    if searched > len(sample):
+        notes.append(f"searched a random sample of {len(sample):,} of {plural(searched, 'case')}")
+    if without_values:
+        notes.append(f"{plural(without_values, 'case')} without values: grouped only by tag")
+    if not search.tested:
+        least = plural(min_cases, "case")
+        notes.append(f"no slice has at least {least}, and as many outside of it")
+    return FindSlicesResult(
+        run=name,
+        slices=search.slices,
+        cases=len(sample),
+        tested=search.tested,
+        notes=tuple(notes),
+    )
+
+
+def _wrong(case: CaseResult) -> frozenset[str]:
+    """Return the attributes with mistakes in a case."""
+    known = case.attributes.attributes
+    cells = set(case.outcomes.cells)
+    return frozenset(
+        known[cell >> CELL_BITS].path for cell in cells if any(ERROR_TABLE[cell & FACT_MASK])
+    )
+
+
+def _without_candidate(case: Case) -> Case:
+    """Return a case without its prediction, to hold many in memory."""
+    expected = None if case.unparsed is None else (case.unparsed[0], MISSING)
+    return case._replace(candidate=MISSING, unparsed=expected)
+
+
+def _features(case: Case) -> dict[str, list[str]]:
+    """Return the values of a case by key: tags, metadata and scalars of the expected document."""
+    context = case.context
+    expected = case.expected if case.unparsed is None else parsed(case.unparsed[0])
+    features = {TAG: list(case.tags)} if case.tags else {}
+    features |= dict(_scalars(None if context is None else context.metadata, METADATA))
+    features |= dict(_scalars(expected, ""))
+    return features
+
+
+def _scalars(value: JsonValue | Missing, prefix: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the values of an object that are not in lists, by path."""
+    pending = [("", value)]
+    while pending:
+        path, item = pending.pop()
+        if isinstance(item, dict):
+            pending += [(join(path, key), item[key]) for key in reversed(item)]
+        elif path and item is not MISSING and not isinstance(item, list):
+            texts = [text for text in value_texts(item) if len(text) <= _MAX_LENGTH]
+            if texts:
+                yield f"{prefix}{path}", texts
+
+
+def _weak_slice_text(weak: WeakSlice) -> str:
+    """Return a weak slice as a sentence.
+
+    >>> _weak_slice_text(WeakSlice((("vendor", "Acme"),), 41, 0.61, 0.93, 1e-9, 1e-7))
+    'vendor = Acme: F1 0.61 against 0.93, 41 cases'
+    """
+    names = [
+        _conditions(weak.conditions),
+        *(f"also {_conditions(conditions)}" for conditions in weak.same),
+    ]
+    f1s = f"F1 {weak.f1:.2f} against {weak.others:.2f}"
+    return f"{', '.join(names)}: {f1s}, {plural(weak.cases, 'case')}"
+
+
+def _conditions(conditions: tuple[tuple[str, str], ...]) -> str:
+    return " and ".join(slice_text(*condition) for condition in conditions)

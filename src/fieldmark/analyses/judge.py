@@ -111,15 +111,15 @@ def _expected(request: JsonObject, *, as_text: bool) -> JsonValue | Missing:
     if request.get("expected") is not None:
         return request["expected"]
     for key in ("expected_output", "reference_answer"):
-        found = _last_message(request.get(key))
-        if not isinstance(found, str):
-            if found is not None and found != []:
-                return found
+        message = _last_message(request.get(key))
+        if not isinstance(message, str):
+            if message is not None and message != []:
+                return message
             continue
         try:
-            parsed = parse_json(found.encode("utf-8", "surrogatepass"))
+            parsed = parse_json(message.encode("utf-8", "surrogatepass"))
         except DataError:
-            parsed = found if as_text and found.strip() else None
+            parsed = message if as_text and message.strip() else None
         if parsed is not None:
             return parsed
     return MISSING

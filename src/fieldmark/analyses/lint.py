@@ -15,13 +15,13 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import extractOne
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.value_kinds import Reader, ValueKind, key_words, kind_of_value, readers_of
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import open_truth
 from fieldmark.errors import DataError
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, kind_of
 from fieldmark.model.outcome import Presence
-from fieldmark.plan.value_kinds import Reader, ValueKind, key_words, kind_of_value, readers_of
 from fieldmark.report.document import Column, Data, Document, Heading, Line, Row, Table, Tone
 from fieldmark.report.render import ShownRecord
 from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
@@ -137,8 +137,8 @@ def lint(truth: InputLike, *, inputs: InputsLike = None) -> LintResult:
     """Find likely faults in ground truth: mixed types and formats, duplicates, wrong totals.
 
     Args:
-        truth: The ground truth: a file, a directory, a data frame or an iterable of documents.
-        inputs: Options for reading rows, as `Inputs` or a mapping.
+        truth: Ground truth as for `score`.
+        inputs: How rows are read.
 
     >>> import fieldmark as fm
     >>> found = fm.lint([{"id": 1, "total": 5}, {"id": 2, "total": "6"}])
@@ -244,8 +244,8 @@ class _Attribute:
     def share(self, *kinds: ValueKind) -> float:
         """Return the share of strings that have these kinds."""
         total = sum(tally.count for tally in self.kinds.values())
-        found = sum(self.kinds[kind].count for kind in kinds if kind in self.kinds)
-        return found / total if total else 0.0
+        count = sum(self.kinds[kind].count for kind in kinds if kind in self.kinds)
+        return count / total if total else 0.0
 
 
 _TYPE_NAMES: Final = {"array": "list"}
@@ -263,13 +263,20 @@ def _shown(value: JsonValue) -> str:
     )
 
 
+_YEAR_DIGITS: Final = 3
+"""Days and months have fewer digits."""
+
+
 def _shape(text: str) -> str:
     """Return the format of a date: the same for texts that differ only in digits and letters.
 
     >>> _shape("31/12/2018") == _shape("1/2/2019"), _shape("31/12/18") == _shape("31/12/2018")
     (True, False)
     """
-    years = _NUMBER_RUN.sub(lambda found: "9" if len(found[0]) < 3 else "9" * len(found[0]), text)  # noqa: PLR2004 - days and months
+    years = _NUMBER_RUN.sub(
+        lambda digits: "9" if len(digits[0]) < _YEAR_DIGITS else "9" * len(digits[0]),
+        text,
+    )
     return " ".join(_LETTER_RUN.sub("A", years).split())
 
 
@@ -303,12 +310,12 @@ class TruthLinter:
 
     def result(self, notes: Sequence[str] = ()) -> LintResult:
         """Return all findings, the most serious checks first."""
-        found = [*self._document_findings()]
+        findings = [*self._document_findings()]
         for attribute in self._attributes.values():
             for check in _CHECKS:
-                found += check(attribute)
-        order = {check: place for place, check in enumerate(LintCheck)}
-        found.sort(key=lambda finding: order[finding.check])
+                findings += check(attribute)
+        order = {check: position for position, check in enumerate(LintCheck)}
+        findings.sort(key=lambda finding: order[finding.check])
         notes = list(notes)
         if self.documents > _MAX_DOCUMENTS:
             notes.append(
@@ -320,8 +327,8 @@ class TruthLinter:
             notes.append(f"only the first {_MAX_ALL_TEXTS:,} strings were compared for spelling")
         return LintResult(
             documents=self.documents + self._unreadable.count,
-            total=len(found),
-            findings=tuple(found[:MAX_FINDINGS]),
+            total=len(findings),
+            findings=tuple(findings[:MAX_FINDINGS]),
             notes=tuple(notes),
         )
 
@@ -354,9 +361,9 @@ class TruthLinter:
                 "documents are equal to earlier ones",
             ),
         )
-        for check, tally, one, many in rows:
+        for check, tally, singular, many in rows:
             if tally.count:
-                yield _finding(check, "", tally, plural(tally.count, one, many))
+                yield _finding(check, "", tally, plural(tally.count, singular, many))
 
     def _add_value(self, value: JsonValue, path: str, case: str) -> None:
         attribute = self._attributes.get(path)
@@ -400,18 +407,20 @@ def _finding(check: LintCheck, path: str, tally: _Tally, message: str) -> Findin
 
 def _rarest(tallies: Mapping[str, _Tally]) -> tuple[list[tuple[str, _Tally]], _Tally]:
     """Return the tallies by number, and one for all except the largest, the rarest first."""
-    ranked = sorted(tallies.items(), key=lambda each: -each[1].count)
-    rest = _Tally(sum(tally.count for _, tally in ranked[1:]))
+    ranked = sorted(tallies.items(), key=lambda item: -item[1].count)
+    others = _Tally(sum(tally.count for _, tally in ranked[1:]))
     for _, tally in reversed(ranked[1:]):
-        rest.examples += tally.examples[: _MAX_EXAMPLES - len(rest.examples)]
-    return ranked, rest
+        others.examples += tally.examples[: _MAX_EXAMPLES - len(others.examples)]
+    return ranked, others
 
 
 def _check_types(attribute: _Attribute) -> Iterator[Finding]:
     if len(attribute.types) > 1:
-        ranked, rest = _rarest(attribute.types)
+        ranked, others = _rarest(attribute.types)
         counts = ", ".join(f"{name} ({tally.count:,})" for name, tally in ranked)
-        yield _finding(LintCheck.TYPES, attribute.path, rest, f"values of several types: {counts}")
+        yield _finding(
+            LintCheck.TYPES, attribute.path, others, f"values of several types: {counts}"
+        )
 
 
 def _check_impossible_dates(attribute: _Attribute) -> Iterator[Finding]:
@@ -436,36 +445,36 @@ def _check_unlike_others(attribute: _Attribute) -> Iterator[Finding]:
         others = {kind.value: tally for kind, tally in attribute.kinds.items() if kind not in kinds}
         if not others or attribute.share(*kinds) < _ALIKE:
             continue
-        _, rest = _rarest({"": _Tally(total), **others})
-        message = f"{rest.count:,} of {plural(total, 'value')} cannot be read as {name}"
-        yield _finding(LintCheck.UNLIKE_OTHERS, attribute.path, rest, message)
+        _, unlike = _rarest({"": _Tally(total), **others})
+        message = f"{unlike.count:,} of {plural(total, 'value')} cannot be read as {name}"
+        yield _finding(LintCheck.UNLIKE_OTHERS, attribute.path, unlike, message)
 
 
 def _check_formats(attribute: _Attribute) -> Iterator[Finding]:
     if attribute.share(*_DATE_KINDS) * 2 > 1:
         if len(attribute.date_formats) > 1:
-            ranked, rest = _rarest(attribute.date_formats)
+            ranked, others = _rarest(attribute.date_formats)
             listed = ", ".join(
                 f"{tally.examples[0].text} ({tally.count:,})" for _, tally in ranked[:_MAX_EXAMPLES]
             )
             more = ", …" if len(ranked) > _MAX_EXAMPLES else ""
             message = f"dates in {len(ranked)} formats: {listed}{more}"
-            yield _finding(LintCheck.FORMATS, attribute.path, rest, message)
+            yield _finding(LintCheck.FORMATS, attribute.path, others, message)
         if len(attribute.date_orders) > 1:
             orders = {order.value: tally for order, tally in attribute.date_orders.items()}
-            ranked, rest = _rarest(orders)
+            ranked, others = _rarest(orders)
             counts = ", ".join(f"{name} ({tally.count:,})" for name, tally in ranked)
             message = f"day and month in both orders: {counts}"
-            yield _finding(LintCheck.FORMATS, attribute.path, rest, message)
+            yield _finding(LintCheck.FORMATS, attribute.path, others, message)
     if attribute.share(*_NUMBER_KINDS) * 2 > 1:
         for names in (("us format", "eu format"), ("with a currency", "without a currency")):
-            found: dict[str, _Tally] = {
+            signs: dict[str, _Tally] = {
                 name: attribute.amounts[name] for name in names if name in attribute.amounts
             }
-            if len(found) > 1:
-                ranked, rest = _rarest(found)
+            if len(signs) > 1:
+                ranked, others = _rarest(signs)
                 counts = ", ".join(f"{name} ({tally.count:,})" for name, tally in ranked)
-                yield _finding(LintCheck.FORMATS, attribute.path, rest, f"amounts {counts}")
+                yield _finding(LintCheck.FORMATS, attribute.path, others, f"amounts {counts}")
 
 
 def _check_always_empty(attribute: _Attribute) -> Iterator[Finding]:
@@ -489,12 +498,12 @@ def _check_spelling(attribute: _Attribute) -> Iterator[Finding]:
     total = sum(tally.count for tally in attribute.texts.values())
     if attribute.share(ValueKind.TEXT) < _ALIKE or total < _REPEATED * len(attribute.texts):
         return
-    ranked = sorted(attribute.texts.items(), key=lambda each: -each[1].count)
+    ranked = sorted(attribute.texts.items(), key=lambda item: -item[1].count)
     keys = [ignoring(unified(text), [Ignored.PUNCTUATION, Ignored.ACCENTS]) for text, _ in ranked]
     similar = _Tally()
-    for place, other in _nearest_earlier(keys):
-        (text, tally), (usual, more) = ranked[place], ranked[other]
-        shown, as_usual = (shorten(each, _MAX_SHOWN) for each in (text, usual))
+    for index, earlier in _nearest_earlier(keys):
+        (text, tally), (usual, more) = ranked[index], ranked[earlier]
+        shown, as_usual = (shorten(label, _MAX_SHOWN) for label in (text, usual))
         note = f"{shown} ({tally.count:,}) and {as_usual} ({more.count:,})"
         similar.count += 1
         if len(similar.examples) < _MAX_EXAMPLES:
@@ -508,19 +517,19 @@ def _nearest_earlier(keys: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the place of each key that is nearly equal to an earlier one, and the place of that."""
     first: dict[str, int] = {}
     by_numbers: dict[tuple[str, ...], dict[int, str]] = {}
-    for place, key in enumerate(keys):
+    for index, key in enumerate(keys):
         if key in first:
-            yield place, first[key]
+            yield index, first[key]
             continue
-        first[key] = place
+        first[key] = index
         earlier = by_numbers.setdefault(tuple(numbers_in(key)), {})
-        found = extractOne(
+        nearest = extractOne(
             key, earlier, scorer=Levenshtein.normalized_similarity, score_cutoff=_SPELLING
         )
-        if found is None:
-            earlier[place] = key
+        if nearest is None:
+            earlier[index] = key
         else:
-            yield place, found[2]
+            yield index, nearest[2]
 
 
 _CHECKS: Final[tuple[Callable[[_Attribute], Iterator[Finding]], ...]] = (
@@ -622,7 +631,9 @@ def _sum_faults(document: JsonObject) -> Iterator[tuple[str, str]]:
     tax = sum(sums.taxes, Decimal(0))
     if sums.totals and sums.subtotals and sums.taxes and sums.total_keys:
         want, net = sums.totals[0], sums.subtotals[0]
-        sizes = {net + tax + each for each in adjustments} | {net + each for each in adjustments}
+        sizes = {net + tax + adjustment for adjustment in adjustments} | {
+            net + adjustment for adjustment in adjustments
+        }
         close = any(abs(want - size) <= 2 * _CENT for size in sizes)
         yield sums.total_keys[0], "" if close else f"{want} is not {net} plus tax {tax}"
     lists = [(key, _item_amounts(value)) for key, value in document.items()]
@@ -630,8 +641,10 @@ def _sum_faults(document: JsonObject) -> Iterator[tuple[str, str]]:
     if len(summed) == 1:
         key, amounts = summed[0]
         size, slack = sum(amounts, Decimal(0)), _CENT + _HALF_CENT * len(amounts)
-        wanted = [*sums.subtotals, *sums.totals, *(each - tax for each in sums.totals)]
-        close = any(abs(size + each - want) <= slack for each in adjustments for want in wanted)
+        wanted = [*sums.subtotals, *sums.totals, *(total - tax for total in sums.totals)]
+        close = any(
+            abs(size + adjustment - want) <= slack for adjustment in adjustments for want in wanted
+        )
         named = f"subtotal {sums.subtotals[0]}" if sums.subtotals else f"total {sums.totals[0]}"
         yield key, "" if close else f"{plural(len(amounts), 'item')} add up to {size}, {named}"
 
@@ -679,7 +692,7 @@ def _signed_sums(amounts: Sequence[Decimal]) -> set[Decimal] | None:
         return None
     signs = product((-1, 0, 1), repeat=len(amounts))
     return {
-        sum((sign * each for sign, each in zip(row, amounts, strict=True)), Decimal(0))
+        sum((sign * amount for sign, amount in zip(row, amounts, strict=True)), Decimal(0))
         for row in signs
     }
 

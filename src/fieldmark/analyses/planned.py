@@ -60,16 +60,16 @@ def plan_run(options: RunOptions, path: Path, partitions: int, *, by_id: bool = 
             reason = "a comparator calls a model"
         if settings.safety is not None:
             reason = "safety is judged"
-        found = None if reason else partition(stream, prepared.segment_size, careful=by_id)
-        parts = [] if found is None else list(enumerate(found))
-        if found is None or not found.whole:
-            reason = reason or ("" if found is None else found.reason) or _IRREGULAR
+        divided = None if reason else partition(stream, prepared.segment_size, careful=by_id)
+        parts = [] if divided is None else list(enumerate(divided))
+        if divided is None or not divided.whole:
+            reason = reason or ("" if divided is None else divided.reason) or _IRREGULAR
             raise ConfigError.of(f"the run cannot be planned: {reason}")
         if partitions > len(parts):
             message = f"partitions must be at most {len(parts)}, got {partitions}"
             raise ConfigError.of(message, hint="a partition has at least one segment")
         names = [side.source.name for side in stream.sides]
-        seeds = _first_seeds(prepared, found.opener, parts[0][1])
+        seeds = _first_seeds(prepared, divided.opener, parts[0][1])
     finally:
         stream.close()
     plan = RunPlan(
@@ -95,13 +95,13 @@ def work_on(path: Path, number: int) -> bool:
     options = complete_options(**restored_options(plan.options))
     prepared = _prepare(plan, options)
     stream, settings = prepared.stream, prepared.settings
-    found = partition(stream, plan.segment_size)
+    partitions = partition(stream, plan.segment_size)
     stream.close()
-    if found is None:
+    if partitions is None:
         raise ConfigError.of(f"the run cannot be divided: {why_indivisible(stream)}")
-    found.opener.check_readable()
+    partitions.opener.check_readable()
     job = WorkerJob(
-        opener=found.opener,
+        opener=partitions.opener,
         settings=settings,
         seeds=plan.seeds,
         values=options["values"],
@@ -126,7 +126,7 @@ def merge_plan(
 ) -> RunResult:
     """Merge the results of all partitions into one run, the same as without a plan."""
     plan = read_plan(path)
-    missing = [each for each in range(plan.partitions) if not result_exists(plan, each)]
+    missing = [number for number in range(plan.partitions) if not result_exists(plan, number)]
     if missing:
         more = ", …" if len(missing) > _NAMED else ""
         named = ", ".join(map(str, missing[:_NAMED]))
@@ -168,9 +168,9 @@ def _prepare(plan: RunPlan, options: RunOptions) -> PreparedRun:
     if to_json(prepared.settings.applied) != plan.convention:
         prepared.stream.close()
         raise ConfigError.of(f"{plan.path}: the rules have changed since the run was planned")
-    if sizes != [each.bytes for each in plan.inputs] or any(
-        each.version != (side.source.version or None)
-        for each, side in zip(plan.inputs, prepared.stream.sides, strict=True)
+    if sizes != [planned.bytes for planned in plan.inputs] or any(
+        planned.version != (side.source.version or None)
+        for planned, side in zip(plan.inputs, prepared.stream.sides, strict=True)
     ):
         prepared.stream.close()
         raise ConfigError.of(f"{plan.path}: the inputs have changed since the run was planned")

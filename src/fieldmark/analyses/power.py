@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar, Final, cast
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.comparability import obstacles
+from fieldmark.analyses.diff import obstacles
 from fieldmark.analyses.recount import RunLike, stored_intervals, stored_run
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, GateResult, check_gate, less_is_better
@@ -104,13 +104,12 @@ def power(
     """Compute how many cases a gate needs to detect a drop of a metric.
 
     The gate has a fixed limit, and every run has new cases from the same source. The standard
-    deviation of the metric is estimated by bootstrap resamples of the run. Either `drop` or `after`
-    is required.
+    deviation of the metric is estimated from bootstrap resamples of the run.
 
     Args:
-        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
-        drop: The drop to detect.
-        after: A comparable run: the drop is its difference from `run`.
+        run: A saved run.
+        drop: The smallest change for the worse that the gate must detect.
+        after: A comparable run, instead of `drop`: the drop is how much worse it is.
         metric: The name of the metric.
         alpha: The probability that an unchanged system fails the gate.
         power: The probability that a system that is worse by `drop` fails the gate.
@@ -128,9 +127,9 @@ def power(
     if drop is None:
         drop = _observed_drop(stored, stored_run(cast("RunLike", after)), metric)
     limits = (("drop", drop, 1.0), ("alpha", alpha, 0.5), ("power", power, 1.0))
-    for name, given, most in limits:
-        if not 0 < given < most:
-            shown = shorten(f"{given:.6g}" if is_finite(given) else "an infinite number", 20)
+    for name, argument, most in limits:
+        if not 0 < argument < most:
+            shown = shorten(f"{argument:.6g}" if is_finite(argument) else "an infinite number", 20)
             raise ConfigError.of(f"{name} must be between 0 and {most:g}, got {shown}")
     summary, gate = _metric(stored, metric)
     intervals = summary.intervals or stored_intervals(stored)
@@ -197,9 +196,9 @@ def _observed_drop(before: StoredRun, after: StoredRun, metric: str) -> float:
 
 def _deviation(metric: str, intervals: RunIntervals) -> float | None:
     """Return the standard deviation of a metric over resamples, if it is known."""
-    found = _RATE.match(metric)
-    if found is not None:
-        rates = intervals.attributes.get(found["path"])
-        deviation: float | None = None if rates is None else getattr(rates.deviation, found["rate"])
+    match = _RATE.match(metric)
+    if match is not None:
+        rates = intervals.attributes.get(match["path"])
+        deviation: float | None = None if rates is None else getattr(rates.deviation, match["rate"])
         return deviation
     return intervals.deviations.get(metric.removeprefix("quality.").replace("micro.", "micro_"))

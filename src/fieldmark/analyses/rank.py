@@ -1,18 +1,19 @@
-"""Rank several runs over the same cases, and test every pair for significance."""
+"""Rank several runs, or the predictions of several models, and test every pair for significance."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path, PurePath
-from typing import Final, TypeAlias
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final, TypeAlias, Unpack, cast
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.comparability import has_same_truth, obstacles
-from fieldmark.analyses.diff import case_in_run
+from fieldmark.analyses.diff import case_in_run, has_same_truth, obstacles
 from fieldmark.analyses.recount import (
     RecountedRun,
     RunLike,
@@ -21,6 +22,10 @@ from fieldmark.analyses.recount import (
     paired_cases,
     stored_run,
 )
+from fieldmark.analyses.result import RunResult
+from fieldmark.analyses.score import score_with
+from fieldmark.data.input_files import STDIN, is_url
+from fieldmark.data.inputs import InputLike
 from fieldmark.errors import ConfigError, OptionHint, OptionPhrase, OptionText, Problem
 from fieldmark.metrics.consistency import rank as ranking_of
 from fieldmark.metrics.difference import (
@@ -69,9 +74,17 @@ from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, number
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.disk import write_atomic
+from fieldmark.runs.gates import resolve_baseline
 from fieldmark.runs.manifest import GENERATED_ID
+from fieldmark.runs.resume import run_directories
+from fieldmark.runs.run_options import RunOptions, ScoreOptions, complete_options
+from fieldmark.runs.session import Progress
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.text import did_you_mean, plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 
 RunsLike: TypeAlias = Sequence[RunLike] | Mapping[str, RunLike]
 """Several runs, which a mapping gives other names."""
@@ -128,9 +141,9 @@ class RankedRun:
     seems to. `best` is true if the run cannot be told from the best. `perfect`, `missing`,
     `unparseable` and `errors` are numbers of shared cases: without a mistake, without a prediction,
     with one that cannot be read, and without a score. `left_out` is the number of cases of the run
-    that are not shared. `wins` counts the attributes where only this run has the highest F1, and
-    `ties` the attributes where some, but not all, other runs have it too. `frontier` is true if no
-    other run is cheaper and at least as good; it is undefined without the cost.
+    that are not shared. `wins` counts the attributes in which only this run has the highest F1, and
+    `ties` the attributes in which some, but not all, other runs have it too. `frontier` is true if
+    no other run is cheaper and at least as good; it is undefined without the cost.
     """
 
     rank: int
@@ -210,15 +223,19 @@ class RankResult(ShownRecord):
         """The runs that cannot be told from the best, which is the first."""
         return tuple(run for run in self.runs if run.best)
 
-    def pair(self, one: int, other: int) -> MetricDifference:
-        """Return the difference between two runs by positions: higher-ranked minus lower."""
-        return self.pairs[min(one, other), max(one, other)]
+    def pair(self, first: int, second: int) -> MetricDifference:
+        """Return the difference of the higher-ranked of two runs from the other, by positions."""
+        return self.pairs[min(first, second), max(first, second)]
 
-    def similar(self, place: int) -> list[int]:
+    def similar(self, index: int) -> list[int]:
         """Return the positions of the runs that do not differ significantly from a run."""
-        told = (DiffVerdict.BETTER, DiffVerdict.WORSE)
-        others = (other for other in range(len(self.runs)) if other != place)
-        return [other for other in others if self.pair(place, other).word not in told]
+        decisive = (DiffVerdict.BETTER, DiffVerdict.WORSE)
+        others = (others for others in range(len(self.runs)) if others != index)
+        return [
+            index_of_other
+            for index_of_other in others
+            if self.pair(index, index_of_other).word not in decisive
+        ]
 
     @property
     def equal(self) -> list[list[RankedRun]]:
@@ -229,18 +246,18 @@ class RankResult(ShownRecord):
                 groups.setdefault(run.rank, []).append(run)
         return [group for group in groups.values() if len(group) > 1]
 
-    def _pair_to_json(self, pair: Pair, found: MetricDifference) -> JsonObject:
-        first, second = (self.runs[place].name for place in pair)
+    def _pair_to_json(self, pair: Pair, difference: MetricDifference) -> JsonObject:
+        first, second = (self.runs[index].name for index in pair)
         return {
             "first": first,
             "second": second,
-            "delta": found.delta,
-            "interval": None if found.interval is None else list(found.interval),
-            "p": found.p,
-            "p_adjusted": found.adjusted,
-            "word": found.word.value,
-            "better": found.improved,
-            "worse": found.worse,
+            "delta": difference.delta,
+            "interval": None if difference.interval is None else list(difference.interval),
+            "p": difference.p,
+            "p_adjusted": difference.adjusted,
+            "word": difference.word.value,
+            "better": difference.improved,
+            "worse": difference.worse,
         }
 
     def to_dict(self) -> JsonObject:
@@ -248,7 +265,7 @@ class RankResult(ShownRecord):
         names = [run.name for run in self.runs]
         frontier: list[JsonValue] | None = None
         if self.frontier is not None:
-            frontier = [names[place] for place in self.frontier]
+            frontier = [names[index] for index in self.frontier]
         return {
             "format": 1,
             "metric": self.metric,
@@ -258,14 +275,14 @@ class RankResult(ShownRecord):
             "alpha": ALPHA,
             "best": [run.name for run in self.best],
             "runs": [run.to_json() for run in self.runs],
-            "pairs": [self._pair_to_json(*each) for each in self.pairs.items()],
+            "pairs": [self._pair_to_json(*item) for item in self.pairs.items()],
             "attributes": [
                 {
-                    "attribute": each.path,
-                    "f1": list(each.f1),
-                    "best": [names[place] for place in each.best],
+                    "attribute": attribute.path,
+                    "f1": list(attribute.f1),
+                    "best": [names[index] for index in attribute.best],
                 }
-                for each in self.attributes
+                for attribute in self.attributes
             ],
             "frontier": frontier,
             "warnings": list(self.warnings),
@@ -285,7 +302,7 @@ class RankResult(ShownRecord):
 
         With a `top` of 0, no attributes are shown.
         """
-        rows = [_row(self, place, run) for place, run in enumerate(self.runs)]
+        rows = [_row(self, index, run) for index, run in enumerate(self.runs)]
         has_wins = len(self.attributes) > 1
         has_unpredicted = any(run.missing or run.unparseable for run in self.runs)
         columns = [
@@ -309,7 +326,13 @@ class RankResult(ShownRecord):
             *map(Line, _remarks(self)),
             Table(
                 name="pairs",
-                columns=_pair_columns(self),
+                columns=[
+                    Column("p adjusted", "name"),
+                    *(
+                        Column(str(number), str(number), Format.NUMBER)
+                        for number in range(1, len(self.runs) + 1)
+                    ),
+                ],
                 rows=list(_pair_rows(self)),
                 detail=True,
             ),
@@ -326,7 +349,9 @@ class RankResult(ShownRecord):
                         "attribute": ranking.path,
                         "best": max(ranking.f1),
                         "worst": min(ranking.f1),
-                        "leaders": _leaders(self, ranking),
+                        "leaders": named_together([self.runs[index].name for index in ranking.best])
+                        if ranking.decided
+                        else "all",
                     }
                     for ranking in (self.attributes if has_wins and top != 0 else ())
                 ],
@@ -348,17 +373,17 @@ def rank(
 ) -> RankResult:
     """Rank saved runs over the cases that all of them have.
 
-    Runs with different rules, conventions or evaluators are rejected.
+    Runs with different rules, evaluators or conventions are rejected.
 
     Args:
-        runs: At least two saved runs.
+        runs: The runs, also by name.
         metric: A headline metric, `evaluators.NAME.mean_score`, or `predicted_mean_score`, the mean
             score of the cases with a prediction. The default is the primary metric of the
             convention.
-        rescore: Apply the convention of the first run to all runs.
-        force: Rank the shared cases of runs with different ground truth, and runs that are not
+        rescore: Apply the convention of the first run to all of them.
+        force: Also rank the shared cases of runs with different ground truth, and runs that are not
             complete.
-        seed: The seed of the random numbers.
+        seed: The seed of the resamples.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]
@@ -370,12 +395,12 @@ def rank(
     >>> [run.name for run in ranking.best]
     ['good']
     """
-    given = list(runs.values() if isinstance(runs, Mapping) else runs)
-    if len(given) < _AT_LEAST:
+    listed = list(runs.values() if isinstance(runs, Mapping) else runs)
+    if len(listed) < _AT_LEAST:
         raise ConfigError.of(
-            f"a ranking needs at least two runs, got {len(given)}", hint="name further runs"
+            f"a ranking needs at least two runs, got {len(listed)}", hint="name further runs"
         )
-    stored = [stored_run(run) for run in given]
+    stored = [stored_run(run) for run in listed]
     names = list(runs) if isinstance(runs, Mapping) else _names(stored)
     _check_comparable(stored, names, rescore=rescore, force=force)
     gathered = _gather(stored, rescore=rescore)
@@ -390,47 +415,51 @@ def rank(
         )
     summaries = gathered.summaries(stored, rescore=rescore)
     metric = _checked_metric(metric, summaries)
-    values = [gathered.value(place, metric, each) for place, each in enumerate(summaries)]
+    values = [gathered.value(index, metric, summary) for index, summary in enumerate(summaries)]
     lower = less_is_better(metric)
-    order = ranking_of([None if each is None else -each if lower else each for each in values])
+    order = ranking_of([None if value is None else -value if lower else value for value in values])
     ranked = compare_runs(
         gathered.shared,
         order.order,
         gathered.runs[0].table,
         gathered.runs[0].convention.counting,
         metric,
-        [values[place] for place in order.order],
+        [values[index] for index in order.order],
         ResamplingOptions(seed=seed),
     )
-    ordered = [values[place] for place in order.order]
-    attributes = attribute_rankings([summaries[place] for place in order.order])
-    usages = [gathered.usage(place, summaries[place]) for place in order.order]
-    costs = [None if each is None else each.cost for each in usages]
-    known = [each for each in costs if each is not None]
+    ordered = [values[index] for index in order.order]
+    attributes = attribute_rankings([summaries[index] for index in order.order])
+    usages = [gathered.usage(index, summaries[index]) for index in order.order]
+    costs = [None if usage is None else usage.cost for usage in usages]
+    known = [cost for cost in costs if cost is not None]
     frontier = None
     if len(known) >= _AT_LEAST:
         frontier = cost_frontier(ordered, costs, less_is_better=lower)
     best = best_runs(ordered, ranked.pairs)
     lines = [
-        _ranked_run(
-            summary := summaries[place],
-            rank=order.ranks[place],
-            name=names[place],
-            path=str(stored[place].path),
-            value=values[place],
+        RankedRun(
+            rank=order.ranks[index],
+            name=names[index],
+            path=str(stored[index].path),
+            value=values[index],
             interval=ranked.intervals[position],
+            metrics=(summary := summaries[index]).metrics,
             note=flag_text(summary.flags.get(metric, ())),
+            perfect=summary.cases.perfect,
+            missing=summary.cases.missing,
+            unparseable=summary.cases.unparseable,
+            errors=summary.cases.errors,
             best=position in best,
-            left_out=gathered.only[place],
-            wins=sum(each.best == (position,) for each in attributes),
-            ties=sum(len(each.best) > 1 and each.decided and position in each.best
-                     for each in attributes),
+            left_out=gathered.only[index],
+            wins=sum(attribute.best == (position,) for attribute in attributes),
+            ties=sum(len(attribute.best) > 1 and attribute.decided and position in attribute.best
+                     for attribute in attributes),
             usage=usages[position],
             frontier=None
             if frontier is None or costs[position] is None
             else position in frontier,
         )
-        for position, place in enumerate(order.order)
+        for position, index in enumerate(order.order)
     ]  # fmt: skip
     return RankResult(
         metric=metric,
@@ -443,18 +472,6 @@ def rank(
         frontier=frontier,
         warnings=(*_structural_warnings(stored, names), *gathered.warnings(names)),
         notes=tuple(_notes(stored, names, rescore=rescore)),
-    )
-
-
-def _ranked_run(summary: Summary, **further: object) -> RankedRun:
-    cases = summary.cases
-    return RankedRun(
-        metrics=summary.metrics,
-        perfect=cases.perfect,
-        missing=cases.missing,
-        unparseable=cases.unparseable,
-        errors=cases.errors,
-        **further,  # type: ignore[arg-type]
     )
 
 
@@ -478,14 +495,14 @@ class _Gathered:
         """Add one case of all runs; `None` for a run that does not have it."""
         present = [case for case in cases if case is not None]
         if len(present) < len(cases):
-            for place, case in enumerate(cases):
-                self.only[place] += case is not None
-                self.absent[place] += case is None
-                self.failed[place] += case is None and present[0].id in self.runs[place].failed
+            for index, case in enumerate(cases):
+                self.only[index] += case is not None
+                self.absent[index] += case is None
+                self.failed[index] += case is None and present[0].id in self.runs[index].failed
             return
         if not same_files:
             saved = [case for case in present if case.has_values]
-            self.other_truth += not all(has_same_expected(saved[0], each) for each in saved[1:])
+            self.other_truth += not all(has_same_expected(saved[0], case) for case in saved[1:])
         sides: list[CaseInRun] = []
         for case, run, usages in zip(present, self.runs, self.usages, strict=True):
             run.add(case)
@@ -502,18 +519,20 @@ class _Gathered:
         applied = stored[0].manifest.convention if rescore else None
         return [
             replace(run.summary(applied), evaluators={} if own is None else own.evaluators)
-            for run, own in zip(self.runs, (each.summary for each in stored), strict=True)
+            for run, own in zip(
+                self.runs, (run_of_summary.summary for run_of_summary in stored), strict=True
+            )
         ]
 
-    def value(self, place: int, metric: str, summary: Summary) -> float | None:
+    def value(self, index: int, metric: str, summary: Summary) -> float | None:
         """Return a metric of a run over the shared cases."""
         if metric in summary.metrics:
             return summary.metrics[metric]
-        return self.shared.mean(place, metric)
+        return self.shared.mean(index, metric)
 
-    def usage(self, place: int, summary: Summary) -> RunUsage | None:
-        """Return the cost of the shared cases of a run."""
-        return run_usage(self.usages[place], cases=self.shared.cases, correct=summary.cases.perfect)
+    def usage(self, index: int, summary: Summary) -> RunUsage | None:
+        """Return what the shared cases of a run cost."""
+        return run_usage(self.usages[index], cases=self.shared.cases, correct=summary.cases.perfect)
 
     def warnings(self, names: Sequence[str]) -> Iterator[str]:
         """Yield which runs lack cases of others."""
@@ -542,7 +561,7 @@ def _gather(stored: Sequence[StoredRun], *, rescore: bool) -> _Gathered:
     evaluators = [] if stored[0].summary is None else list(stored[0].summary.evaluators)
     scores = [PREDICTED_MEAN_SCORE, *map(_EVALUATOR.format, evaluators)]
     number = len(runs)
-    found = _Gathered(
+    gathered = _Gathered(
         runs=runs,
         shared=SharedCases(runs=number, scores=scores),
         usages=[[] for _ in runs],
@@ -552,8 +571,8 @@ def _gather(stored: Sequence[StoredRun], *, rescore: bool) -> _Gathered:
     )
     same_files = all(has_same_truth(stored[0], run) is True for run in stored[1:])
     for cases in paired_cases([run.cases() for run in runs]):
-        found.add(cases, same_files=same_files)
-    return found
+        gathered.add(cases, same_files=same_files)
+    return gathered
 
 
 def _check_comparable(
@@ -582,7 +601,7 @@ def _check_comparable(
 
 
 def _names(stored: Sequence[StoredRun]) -> list[str]:
-    """Return a unique name for each run, for people: its directory if a person chose the name.
+    """Return a unique name for each run, for people: the name of its directory if they chose it.
 
     Otherwise it is the target, or the file with the predictions.
     """
@@ -656,19 +675,19 @@ def _notes(stored: Sequence[StoredRun], names: Sequence[str], *, rescore: bool) 
 # --- document -------------------------------------------------------------------------------------
 
 
-def _row(board: RankResult, place: int, run: RankedRun) -> Row:
-    """Return a run with its difference from the best run, and its cost."""
+def _row(board: RankResult, index: int, run: RankedRun) -> Row:
+    """Return a run with its difference from the best, and what it cost."""
     delta: Cell | None = None
     p: Cell | None = None
-    if place:
-        pair = board.pair(0, place)
+    if index:
+        pair = board.pair(0, index)
         change = None if pair.delta is None else -pair.delta
         shown = replace(pair, before=board.runs[0].value, after=run.value, delta=change)
         delta = Cell(change, change_text(shown))
         p = Cell(pair.adjusted, _pair_text(pair))
     low, high = run.interval or (None, None)
     return {
-        "position": place + 1,
+        "position": index + 1,
         "rank": run.rank,
         "name": Cell(run.name, tone=Tone.STRONG if run.best else Tone.PLAIN),
         "path": run.path,
@@ -680,7 +699,7 @@ def _row(board: RankResult, place: int, run: RankedRun) -> Row:
         "best": run.best,
         "delta": delta,
         "p_adjusted": p,
-        "similar": _places(board.similar(place)) or DASH,
+        "similar": _places(board.similar(index)) or DASH,
         "wins": run.wins,
         "ties": run.ties,
         "perfect": run.perfect,
@@ -694,27 +713,21 @@ def _row(board: RankResult, place: int, run: RankedRun) -> Row:
     }
 
 
-def _pair_columns(board: RankResult) -> list[Column]:
-    places = range(1, len(board.runs) + 1)
-    return [
-        Column("p adjusted", "name"),
-        *(Column(str(place), str(place), Format.NUMBER) for place in places),
-    ]
-
-
 def _pair_rows(board: RankResult) -> Iterator[Row]:
-    """Yield the p-values of each run with all other runs; two runs have them in their rows."""
+    """Yield the p-values of each run with all others, unless there are only two runs."""
     if len(board.runs) <= _AT_LEAST:
         return
-    for place, run in enumerate(board.runs):
+    for index, run in enumerate(board.runs):
         pairs = {
-            other: board.pair(place, other) for other in range(len(board.runs)) if other != place
+            second: board.pair(index, second)
+            for second in range(len(board.runs))
+            if second != index
         }
         yield {
-            "name": f"{place + 1} {run.name}",
+            "name": f"{index + 1} {run.name}",
             **{
-                str(other + 1): Cell(pair.adjusted, _pair_text(pair))
-                for other, pair in pairs.items()
+                str(second + 1): Cell(pair.adjusted, _pair_text(pair))
+                for second, pair in pairs.items()
             },
         }
 
@@ -730,8 +743,8 @@ def _places(places: Sequence[int]) -> str:
     '1-3, 6'
     """
     runs = [
-        [place for _, place in group]
-        for _, group in groupby(enumerate(places), key=lambda each: each[1] - each[0])
+        [index for _, index in group]
+        for _, group in groupby(enumerate(places), key=lambda numbered: numbered[1] - numbered[0])
     ]
     return ", ".join(
         f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else str(run[0] + 1) for run in runs
@@ -762,18 +775,11 @@ def _remarks(board: RankResult) -> Iterator[str]:
     for group in board.equal:
         yield f"same value: {', '.join(run.name for run in group)}"
     if board.frontier is not None:
-        names = [board.runs[place].name for place in board.frontier]
+        names = [board.runs[index].name for index in board.frontier]
         yield f"cost-quality frontier, cheapest first: {', '.join(names)}"
-    undecided = sum(not each.decided for each in board.attributes)
+    undecided = sum(not attribute.decided for attribute in board.attributes)
     if len(board.attributes) > 1 and undecided:
         yield f"all runs are equal in {undecided:,} of {plural(len(board.attributes), 'attribute')}"
-
-
-def _leaders(board: RankResult, attribute: AttributeRanking) -> str:
-    """Return the runs with the highest F1 of an attribute."""
-    if not attribute.decided:
-        return "all"
-    return named_together([board.runs[place].name for place in attribute.best])
 
 
 def named_together(names: Sequence[str]) -> str:
@@ -798,3 +804,133 @@ def _metric_title(metric: str) -> str:
     if metric in METRIC_TITLES:
         return METRIC_TITLES[metric]
     return f"mean score of {metric.removeprefix('evaluators.').removesuffix('.mean_score')}"
+
+
+CandidatesLike: TypeAlias = Mapping[str, InputLike] | Sequence[str | Path]
+"""The predictions of several models by name, or files named after the models."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ScoredRuns:
+    """The runs of several models by name, and their ranking."""
+
+    runs: Mapping[str, RunResult]
+    ranking: RankResult
+
+    @property
+    def passed(self) -> bool:
+        """Whether all runs passed: the command would exit with code 0."""
+        return all(run.passed for run in self.runs.values())
+
+    def to_dict(self) -> JsonObject:
+        """Return the ranking as JSON."""
+        return self.ranking.to_dict()
+
+    def __repr__(self) -> str:
+        return repr(self.ranking)
+
+    def __rich__(self) -> RenderableType:
+        return self.ranking.__rich__()
+
+
+@checked
+def score_many(
+    truth: InputLike,
+    candidates: CandidatesLike,
+    *,
+    metric: str | None = None,
+    **options: Unpack[ScoreOptions],
+) -> ScoredRuns:
+    """Score the predictions of several models, one run for each, and rank the runs.
+
+    Without `out`, only the metrics of the runs are kept, and not their cases.
+
+    Args:
+        truth: Ground truth as for `score`. It is read once for each model, so it cannot be an
+            iterator.
+        candidates: Predictions by the name of their model, or files, whose names become the names
+            of the models.
+        metric: The metric to rank by, as for `rank`.
+        **options: Options as for `score`. `out` is a directory that gets one run for each model.
+
+    >>> import fieldmark as fm
+    >>> truth = [{"id": n, "total": n} for n in range(40)]
+    >>> wrong = [{"id": n, "total": 0} for n in range(40)]
+    >>> scored = fm.score_many(truth, {"careful": truth, "careless": wrong})
+    >>> [(run.name, run.value) for run in scored.ranking.runs]
+    [('careful', 1.0), ('careless', 0.025)]
+    >>> scored.runs["careless"].micro.tp
+    1
+    """
+    if options.get("resume"):
+        raise ConfigError.of("resume: several runs cannot be resumed")
+    run_options = complete_options(truth=truth, **options)
+    return score_many_with(run_options, named_candidates(candidates), metric=metric)
+
+
+def named_candidates(candidates: CandidatesLike) -> dict[str, InputLike]:
+    """Return predictions by the name of their model; files of the same name are numbered."""
+    if isinstance(candidates, Mapping):
+        return dict(candidates)
+    inputs: dict[str, InputLike] = {}
+    for path in cast("Sequence[object]", candidates):
+        if not isinstance(path, str | Path):
+            kind = type(path).__name__
+            raise TypeError(f"candidates must be files, or a mapping from names, got {kind}")
+        name = input_title = input_name(str(path)) or str(path)
+        number = 1
+        while name in inputs:
+            number += 1
+            name = f"{input_title}-{number}"
+        inputs[name] = path
+    return inputs
+
+
+def score_many_with(
+    options: RunOptions,
+    candidates: Mapping[str, InputLike],
+    *,
+    directories: Sequence[str | Path] | None = None,
+    metric: str | None = None,
+    progress: Progress | None = None,
+) -> ScoredRuns:
+    """Score several predictions with the same options; each run has its own directory.
+
+    By default, the directories are below `out`, named after the models.
+    """
+    if len(candidates) < _AT_LEAST:
+        raise ConfigError.of(
+            f"a ranking needs the predictions of at least two models, got {len(candidates)}"
+        )
+    check_files(options["truth"], candidates)
+    # Before the first run, so that `latest` is none of these runs.
+    options = resolve_baseline(options)
+    out = options["out"]
+    # Without a directory, the runs are removed after they were ranked.
+    with TemporaryDirectory(prefix="fieldmark-") if out is None else nullcontext(out) as parent:
+        run_paths = directories or run_directories(parent, list(candidates))
+        runs = {
+            name: score_with(
+                {**options, "candidate": candidate, "out": directory}, progress=progress
+            )
+            for (name, candidate), directory in zip(candidates.items(), run_paths, strict=True)
+        }
+        ranking = rank(runs, metric=metric, seed=options["seed"])
+    if directories is None and out is None:
+        runs = {name: replace(run, path=None) for name, run in runs.items()}
+        summaries = tuple(replace(run, path="") for run in ranking.runs)
+        ranking = replace(ranking, runs=summaries)
+    return ScoredRuns(runs=runs, ranking=ranking)
+
+
+def check_files(truth: InputLike | None, candidates: Mapping[str, InputLike]) -> None:
+    """Raise an error for inputs that cannot be read, before the first run is made."""
+    inputs = [truth, *candidates.values()]
+    if any(path == STDIN for path in inputs if isinstance(path, str)):
+        raise ConfigError.of("standard input can be read only once, so it cannot be ranked")
+    if isinstance(truth, Iterator):
+        raise ConfigError.of("truth is read once for each model", hint="give a list or a file")
+    files = [path for path in inputs if isinstance(path, str | Path) and not is_url(path)]
+    missing = [path for path in files if not Path(path).exists()]
+    if missing:
+        raise ConfigError([Problem(f"{path}: file not found") for path in missing])

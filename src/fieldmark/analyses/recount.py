@@ -178,7 +178,8 @@ class RecountedRun:
                 quality(stored.quality, convention.counting, stored.safety).rqs
                 for convention in (self.run.convention, self.convention)
             )
-            # Without a candidate, or if a comparison failed, the score does not follow the formula.
+            # Without a candidate, or if a comparison failed, the score does not follow from the
+            # formula.
             rqs = after if stored.rqs == before else stored.rqs
             stats = stats._replace(quality=stored.quality, safety=stored.safety, rqs=rqs)
         if BY_CASE_EVALUATOR in options:
@@ -210,30 +211,30 @@ def paired_cases(
         if ids.count(ids[0]) == len(ids):
             yield cases
             continue
-        for place, case in enumerate(cases):
+        for index, case in enumerate(cases):
             if case is None:
                 continue
-            found = waiting.setdefault(case.id, [deque() for _ in runs])
-            found[place].append(case)
-            if all(found):
-                yield tuple(each.popleft() for each in found)
-                if not any(found):
+            queues = waiting.setdefault(case.id, [deque() for _ in runs])
+            queues[index].append(case)
+            if all(queues):
+                yield tuple(queue.popleft() for queue in queues)
+                if not any(queues):
                     del waiting[case.id]
-    for found in waiting.values():
-        yield from zip_longest(*found)
+    for queues in waiting.values():
+        yield from zip_longest(*queues)
 
 
-def has_same_expected(one: CaseResult, other: CaseResult) -> bool:
+def has_same_expected(first: CaseResult, second: CaseResult) -> bool:
     """Whether two cases have the same ground truth, as far as it was saved."""
     documents = [
-        None if each.case.unparsed is None else unparsed(each.case.unparsed[0])
-        for each in (one, other)
+        None if case.case.unparsed is None else unparsed(case.case.unparsed[0])
+        for case in (first, second)
     ]
-    texts = [None if each is None else each.canonical for each in documents]
+    texts = [None if document is None else document.canonical for document in documents]
     if texts[0] is not None and texts[0] == texts[1]:
         return True
-    first, second = one.expected, other.expected
-    return first is MISSING or second is MISSING or equal(first, second)
+    expected, other = first.expected, second.expected
+    return expected is MISSING or other is MISSING or equal(expected, other)
 
 
 def stored_intervals(run: StoredRun) -> RunIntervals:

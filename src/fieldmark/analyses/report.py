@@ -1,30 +1,32 @@
-"""Write a saved run as an HTML report or as a file for other tools."""
+"""Write a saved run, or its comparison with an earlier one, as a report or for other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self, cast
 
 from fieldmark import registry
-from fieldmark.analyses.comparison_view import ComparisonView
 from fieldmark.analyses.diff import DiffResult, diff
-from fieldmark.analyses.explain import RunRules
 from fieldmark.analyses.recount import stored_intervals, stored_run
 from fieldmark.analyses.review import review_of
+from fieldmark.analyses.show import RunRules
 from fieldmark.data.input_files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError
 from fieldmark.judges.images import ImageError
 from fieldmark.judges.managed_process import ProcessGroup
+from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
-from fieldmark.report.exporters import Exporter
+from fieldmark.report.document import Column, table_to_json
+from fieldmark.report.exports import Exporter
 from fieldmark.report.html.cases import ReportLimits
-from fieldmark.report.html.metrics import EarlierRun
+from fieldmark.report.html.metrics import EarlierRun, tiles
 from fieldmark.report.html.page import page
+from fieldmark.report.html.value_encoding import encode_shortened
 from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.runs.case_pages import LocalPages
@@ -35,6 +37,100 @@ from fieldmark.runs.reviews import REVIEWS
 from fieldmark.runs.run_index import COMPLETE, ROOT, list_runs, read_notes
 from fieldmark.runs.stored_run import StoredRun, open_run
 from fieldmark.values.text import did_you_mean, plural
+
+_MAX_CASES: Final = 250
+"""The number of cases of each direction that are listed."""
+_MAX_FIELDS: Final = 20
+_MAX_TEXT: Final = 80
+"""The number of characters of a value in a list."""
+_CONCLUSION: Final = Column("Conclusion", "word")
+_NAMES: Final = {
+    Direction.WORSE: "worse",
+    Direction.IMPROVED: "improved",
+    Direction.UNCHANGED: "mixed",
+}
+
+
+def change_lines(
+    diff: DiffResult, changes: Sequence[tuple[Direction, CaseChange]]
+) -> list[JsonObject]:
+    """Return changed cases with the first of their fields, and their values if they were saved."""
+    values = diff.values_of([change for _, change in changes])
+    lines = []
+    for way, change in changes:
+        line = change.to_dict(_MAX_FIELDS)
+        fields = cast("list[JsonObject]", line["fields"])
+        for field, sides in zip(fields, values.get(change.case_id, ()), strict=False):
+            encoded = (encode_shortened(value, _MAX_TEXT) for value in sides)
+            field["values"] = dict(zip(("expected", "before", "after"), encoded, strict=True))
+        lines.append({"direction": _NAMES[way], **line})
+    return lines
+
+
+def change_tables(diff: DiffResult) -> JsonObject:
+    """Return the tables of metrics, evaluators, attributes and slices, with a conclusion."""
+    return {
+        table.name: table_to_json(replace(table, columns=(*table.columns, _CONCLUSION)))
+        for table in diff.tables()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """The comparison of a run with an earlier one in its report."""
+
+    diff: DiffResult
+
+    @property
+    def listed_ids(self) -> frozenset[str]:
+        """The ids of the cases that are listed: the largest changes of each direction."""
+        return frozenset(change.case_id for _, change in self._listed())
+
+    def _listed(self) -> list[tuple[Direction, CaseChange]]:
+        pairs = self.diff.pairs
+        return [(way, change) for way in _NAMES for change in pairs.changed(way)[:_MAX_CASES]]
+
+    def view(self, ranks: Mapping[str, int]) -> JsonObject:
+        """Return metrics, attributes and changed cases of both runs, with `ranks` of cases by id.
+
+        Lists are limited to the largest changes; the numbers of all changes are given too.
+        """
+        diff = self.diff
+        before, after = (
+            {tile.label: tile for tile in tiles(summary)} for summary in diff.summaries
+        )
+        overview, listed = diff.overview(), self._listed()
+        slices_of: dict[str, list[JsonValue]] = {}
+        for name, pairs in diff.sliced.items():
+            for changes in pairs.changes.values():
+                for change in changes:
+                    slices_of.setdefault(change.case_id, []).append(name)
+        return {
+            **overview,
+            "conclusion": {
+                **cast("JsonObject", overview["conclusion"]),
+                **diff.conclusion_to_json(),
+            },
+            "tiles": [
+                {**tile.to_dict(), "before": before[label].value if label in before else None}
+                for label, tile in after.items()
+            ],
+            "tables": change_tables(diff),
+            "changes": [
+                {
+                    **line,
+                    "attributes": [
+                        {"attribute": attribute, "change": number}
+                        for attribute, number in change.attributes.items()
+                    ],
+                    "rank": ranks.get(change.case_id),
+                    "slices": slices_of.get(change.case_id, []),
+                }
+                for (_, change), line in zip(listed, change_lines(diff, listed), strict=True)
+            ],
+            "changed": sum(map(len, diff.pairs.changes.values())),
+        }
+
 
 __all__ = ["HTML", "KINDS", "file_name", "html_report", "kinds", "write_report"]
 
@@ -96,7 +192,7 @@ KINDS: Final = (HTML, *registry.built_in(Plugin.EXPORTERS))
 
 
 def kinds() -> tuple[str, ...]:
-    """Return the kinds of reports, with the kinds of plug-ins."""
+    """Return the kinds of reports, including plug-ins."""
     return (HTML, *registry.names(Plugin.EXPORTERS))
 
 
@@ -177,9 +273,9 @@ def html_report(
     if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
         summary = replace(shown.summary, intervals=stored_intervals(stored))
         shown = replace(shown, summary=summary)
-    other = None if against is None else stored_run(against)
-    compared = None if other is None else _compared(other, stored)
-    before = None if other is None else _shown_run(other, values=values)
+    earlier_run = None if against is None else stored_run(against)
+    compared = None if earlier_run is None else _compared(earlier_run, stored)
+    before = None if earlier_run is None else _shown_run(earlier_run, values=values)
     if compared is not None and not values:
         compared = _without_values(compared)
     with relaxed_gc(), ExitStack() as stack:
@@ -209,7 +305,9 @@ def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
 def _without_values(compared: DiffResult) -> DiffResult:
     """Return a comparison without values, and warnings and slices that may quote them."""
     tags = f"{TAG}="
-    slices = {name: each for name, each in compared.slices.items() if name.startswith(tags)}
+    slices = {
+        name: difference for name, difference in compared.slices.items() if name.startswith(tags)
+    }
     return replace(
         compared,
         warnings=(),
@@ -217,7 +315,7 @@ def _without_values(compared: DiffResult) -> DiffResult:
         fixed_errors=(),
         runs=None,
         metrics=replace(compared.metrics, slices=slices),
-        sliced={name: each for name, each in compared.sliced.items() if name in slices},
+        sliced={name: pairs for name, pairs in compared.sliced.items() if name in slices},
     )
 
 
@@ -241,9 +339,11 @@ def _reviews(run: StoredRun) -> list[JsonObject]:
     if not (run.path / REVIEWS).exists():
         return []
 
-    reviews = (each.to_dict() for each in review_of(run, effect=False).fields[:_MAX_REVIEWS])
+    reviews = (
+        reviewed.to_dict() for reviewed in review_of(run, effect=False).fields[:_MAX_REVIEWS]
+    )
     sides = ("expected", "candidate")
-    return [{key: each[key] for key in each if key not in sides} for each in reviews]
+    return [{key: record[key] for key in record if key not in sides} for record in reviews]
 
 
 def _earlier_runs(path: Path) -> list[EarlierRun]:
@@ -251,12 +351,14 @@ def _earlier_runs(path: Path) -> list[EarlierRun]:
     path = path.resolve()
     if path.parent.name != ROOT:
         return []
-    entries = [each for each in list_runs(path.parent) if each.status == COMPLETE]
-    place = next((at for at, each in enumerate(entries) if each.id == path.name), None)
-    if place is None:
+    entries = [entry for entry in list_runs(path.parent) if entry.status == COMPLETE]
+    position = next((at for at, entry in enumerate(entries) if entry.id == path.name), None)
+    if position is None:
         return []
-    before = [each for each in entries[:place] if each.comparable == entries[place].comparable]
+    before = [
+        entry for entry in entries[:position] if entry.comparable == entries[position].comparable
+    ]
     return [
-        EarlierRun(each.id, open_run(path.parent / each.id).summary)
-        for each in before[-_MAX_EARLIER_RUNS:]
+        EarlierRun(entry.id, open_run(path.parent / entry.id).summary)
+        for entry in before[-_MAX_EARLIER_RUNS:]
     ]

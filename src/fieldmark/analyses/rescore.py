@@ -1,8 +1,10 @@
-"""Apply another convention, other counting options or other rules to a saved run."""
+"""Apply other rules or another convention to a saved run, or show what they would change."""
 
 from __future__ import annotations
 
 import platform
+import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -25,14 +27,19 @@ from fieldmark.metrics.case_sample import Threshold
 from fieldmark.metrics.conventions import Convention, find_convention, rule_weights
 from fieldmark.metrics.identity import canonical_sha256, described
 from fieldmark.metrics.slices import SliceKey
-from fieldmark.metrics.summary import AppliedConvention, Summary
+from fieldmark.metrics.summary import AppliedConvention, Summary, summarize
 from fieldmark.metrics.tally import CaseTotals
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.case import Case
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Scope
+from fieldmark.report.document import Data, Document, Items, Line, Row, warning
+from fieldmark.report.metric_titles import METRIC_TITLES
+from fieldmark.report.render import ShownRecord
+from fieldmark.report.tables import number, outcome_text
 from fieldmark.runs.attribute_table import RowNumbers
-from fieldmark.runs.case_processor import RunTotals, with_regions
-from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.case_processor import GroupTotals, RunTotals, with_regions
+from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.runs.case_rows import CaseEncoder
 from fieldmark.runs.error_boundary import check_safety
 from fieldmark.runs.gates import RunGates
@@ -55,6 +62,7 @@ from fieldmark.runs.session import PARALLEL_BYTES, PreparedRun, Progress
 from fieldmark.runs.settings import RulesLike, resolve_settings
 from fieldmark.runs.stored_cases import StoredPairs, check_rescorable
 from fieldmark.runs.stored_run import StoredRun, parse_row, read_row
+from fieldmark.values.text import plural
 from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.version import VERSION
 
@@ -122,7 +130,7 @@ def rescore(
         options=options,
         min=min,
         max=max,
-        by=_slices(stored, by),
+        by=(() if stored.summary is None else stored.summary.by) if by is None else strings(by),
         max_errors=max_errors,
         out=out,
         engine=engine,
@@ -131,7 +139,10 @@ def rescore(
         allow_code=allow_code,
     )
     if rules is not None:
-        return _rescore_with_rules(stored, run_options, progress)
+        prepared, _ = prepare_rules(stored, run_options)
+        compared = run_result(prepared, run_options, progress=progress, keep_cases=True)
+        note = f"{stored.path.name} compared again with other rules"
+        return replace(compared, notes=(note, *compared.notes))
     target = _target(stored, convention, options or {})
     gates = _with_gates_of_run(RunGates.of(run_options), stored.summary, run_options)
     recounted = RecountedRun(stored, target)
@@ -180,16 +191,10 @@ def rescore(
     return RunResult(summary, (note,), directory.path, url=url)
 
 
-def _slices(run: StoredRun, by: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the keys that group the cases; by default as in the run."""
-    before = () if run.summary is None else run.summary.by
-    return before if by is None else strings(by)
-
-
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
-    """Add the gates of a run to the gates of its rescored run, unless the options set gates."""
-    given = options["min"] or options["max"]
-    return gates if given or before is None else gates.or_those_of(before.gates)
+    """Add the gates of a run to its rescored run, unless the options set gates."""
+    limits = options["min"] or options["max"]
+    return gates if limits or before is None else gates.or_those_of(before.gates)
 
 
 def prepare_rules(
@@ -250,22 +255,12 @@ def prepare_rules(
     return prepared, stream
 
 
-def _rescore_with_rules(
-    stored: StoredRun, options: RunOptions, progress: Progress | None
-) -> RunResult:
-    """Compare the stored documents of a run again, by the pipeline of every run."""
-    prepared, _ = prepare_rules(stored, options)
-    result = run_result(prepared, options, progress=progress, keep_cases=True)
-    note = f"{stored.path.name} compared again with other rules"
-    return replace(result, notes=(note, *result.notes))
-
-
-def _confidence(run: StoredRun, given: ConfidenceOptions | None) -> ConfidenceOptions | None:
+def _confidence(run: StoredRun, confidence: ConfidenceOptions | None) -> ConfidenceOptions | None:
     """Return the options of confidences, which were read and scaled when the run was made."""
     before = run.complete_summary.confidence
     if before is None:
-        return given
-    return before.options if given is None else replace(given, scale=before.options.scale)
+        return confidence
+    return before.options if confidence is None else replace(confidence, scale=before.options.scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,11 +336,11 @@ class _RescoreWorker:
         """Read and count the rows of a task, and write the new ones."""
         job, table = self._job, self._recounted.table
         totals = job.totals(table, self._threshold)
-        for number, partition in task:
+        for index, partition in task:
             cases = self._cases(cast("LineRange", partition.truth))
             totals.count(cases)
             if job.keep_rows:
-                write(self._encoder.encode(number, cases))
+                write(self._encoder.encode(index, cases))
         return PartitionResult(
             number=task[0][0],
             after=task[-1][0] + 1,
@@ -367,8 +362,8 @@ class _RescoreWorker:
             opened.close()
         cases: list[CaseResult] = []
         # An incomplete last line was being written when the run was interrupted.
-        for number, line in enumerate(raw.split(b"\n")[:-1], part.first):
-            location = Location(run.name, number)
+        for line_number, line in enumerate(raw.split(b"\n")[:-1], part.first):
+            location = Location(run.name, line_number)
             row = parse_row(line, location)
             case = read_row(row, recounted.attributes, run.convention, location)
             cases.append(recounted.counted(case))
@@ -409,9 +404,9 @@ class _RescoredCases:
 
 def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) -> Convention:
     """Return the convention to apply; a convention that compares differently is an error."""
-    own = run.convention
+    convention = run.convention
     try:
-        wanted = own if name is None else find_convention(name)
+        wanted = convention if name is None else find_convention(name)
         target = wanted.with_options(options)
     except OptionError as error:
         raise ConfigError.of(str(error)) from error
@@ -422,7 +417,7 @@ def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) 
     used = run.manifest.convention.options
     different: list[str] = []
     for option in _COMPARISON:
-        before, after = (str(getattr(each.comparison, option)) for each in (own, target))
+        before, after = (str(getattr(side.comparison, option)) for side in (convention, target))
         actual = str(used.get(option))
         if option == "scope" and before == Scope.CONFIGURED and actual == Scope.TRUTH:
             before = actual
@@ -474,12 +469,12 @@ def _counting_hash(run: StoredRun, old: AppliedConvention, counting: JsonObject)
     The hash includes the weights of the rules. If the stored weights do not reproduce the current
     hash, the new hash is derived from it, so that it differs from any other.
     """
-    own = described(run.convention.counting)
-    if counting == own:
+    counted_before = described(run.convention.counting)
+    if counting == counted_before:
         return old.counting_sha256
     for listed in (run.manifest.weights, ()):
-        weights: list[JsonValue] = [list(each) for each in listed]
-        if canonical_sha256({"options": own, "weights": weights}) == old.counting_sha256:
+        weights: list[JsonValue] = [list(weight) for weight in listed]
+        if canonical_sha256({"options": counted_before, "weights": weights}) == old.counting_sha256:
             return canonical_sha256({"options": counting, "weights": weights})
     return canonical_sha256({"options": counting, "counted_before_as": old.counting_sha256})
 
@@ -502,3 +497,338 @@ def _manifest(run: StoredRun, applied: AppliedConvention) -> Manifest:
             "comparison_sha256": old.convention.comparison_sha256,
         },
     )
+
+
+_LIMIT: Final = 1000
+_LIMIT_BYTES: Final = 16 << 20
+"""The approximate size of the rows that are compared."""
+_FEWEST: Final = 20
+"""The smallest sample because of the size of cases."""
+_EXAMPLES: Final = 50
+_EXAMPLES_OF_CASE: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedField:
+    """A field with another outcome; before or after the change, it may not be compared at all.
+
+    `number` is the number of its case in the run.
+    """
+
+    number: int
+    before: FieldResult | None
+    after: FieldResult | None
+
+    @property
+    def field(self) -> FieldResult:
+        """The field with its path and values."""
+        field = self.after or self.before
+        assert field is not None  # noqa: S101 - one of them exists
+        return field.finite()
+
+    def to_dict(self) -> JsonObject:
+        """Return the change as JSON, without absent values."""
+        shown = self.field
+        values = {"expected": shown.expected, "candidate": shown.candidate}
+        return {
+            "case": self.number,
+            "case_id": shown.case_id,
+            "path": shown.path,
+            "attribute": shown.attribute,
+            "before": _side(self.before),
+            "after": _side(self.after),
+            **{side: value for side, value in values.items() if value is not MISSING},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedAttribute:
+    """An attribute with changed fields: their number, and its F1 before and after."""
+
+    attribute: str
+    fields: int
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PreviewResult(ShownRecord):
+    """The changes if a run was rescored with other rules.
+
+    Attributes:
+        run: The name of the run.
+        cases: The number of cases of the run.
+        compared: The number of cases that were compared: all, or a random sample.
+        changed_cases: The number of compared cases with changed fields.
+        changed_fields: The number of fields with another outcome.
+        metrics: The metrics of the compared cases, before and after.
+        attributes: The changes by attribute.
+        examples: Some of the changed fields, from as many cases as possible.
+        errors: The number of comparisons that failed.
+        warnings: Warnings about the rules.
+    """
+
+    run: str
+    cases: int
+    compared: int
+    changed_cases: int
+    changed_fields: int
+    metrics: Mapping[str, tuple[float | None, float | None]]
+    attributes: tuple[ChangedAttribute, ...]
+    examples: tuple[ChangedField, ...]
+    errors: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether only some of the cases were compared."""
+        return self.compared < self.cases
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as JSON."""
+        return {
+            "format": 1,
+            "run": self.run,
+            "cases": self.cases,
+            "compared": self.compared,
+            "sample": self.is_sample,
+            "changed_cases": self.changed_cases,
+            "changed_fields": self.changed_fields,
+            "errors": self.errors,
+            "metrics": {
+                name: {"before": before, "after": after}
+                for name, (before, after) in self.metrics.items()
+            },
+            "attributes": [
+                {
+                    "attribute": attribute.attribute,
+                    "fields": attribute.fields,
+                    "f1": {"before": attribute.before, "after": attribute.after},
+                }
+                for attribute in self.attributes
+            ],
+            "examples": [example.to_dict() for example in self.examples],
+            "warnings": list(self.warnings),
+        }
+
+    def document(self, *, top: int | None = None) -> Document:
+        """Return the metrics before and after, the attributes and some of the changed fields."""
+        compared = plural(self.compared, "case")
+        sample = f", a random sample of {plural(self.cases, 'case')}" if self.is_sample else ""
+        conclusion = f"nothing would change in {compared}{sample}"
+        if self.changed_fields or self.changed_cases:
+            fields = plural(self.changed_fields, "field")
+            conclusion = f"{fields} in {self.changed_cases:,} of {compared} would change{sample}"
+        attributes = [
+            Line(
+                f"{change.attribute}: {plural(change.fields, 'field')}, "
+                f"F1 {number(change.before)} → {number(change.after)}"
+            )
+            for change in self.attributes[:top]
+        ]
+        rows: list[Row] = [_row(change) for change in self.examples]
+        examples = [
+            Line(f"{row['case_id']} {row['path']}: {row['before']} → {row['after']}")
+            for row in rows[:top]
+        ]
+        return Document(
+            Line(conclusion),
+            Items(
+                lines=[
+                    Line(f"{METRIC_TITLES[name]}: {number(before)} → {number(after)}")
+                    for name, (before, after) in self.metrics.items()
+                ]
+            ),
+            *([Line("attributes with changes:")] if attributes else ()),
+            Items(lines=attributes, more=len(self.attributes) - len(attributes), noun="attribute"),
+            *([Line("changed fields:"), Items(lines=examples)] if examples else ()),
+            *(
+                [Line(f"{plural(self.errors, 'field')} could not be compared")]
+                if self.errors
+                else ()
+            ),
+            *map(warning, self.warnings),
+            data=Data(("case_id", "path", "attribute", "before", "after"), rows),
+        )
+
+
+@checked
+def preview_rules(
+    run: RunLike,
+    rules: RulesLike,
+    *,
+    convention: str | None = None,
+    options: Mapping[str, JsonValue] | None = None,
+    limit: int = _LIMIT,
+    allow_code: bool = False,
+    progress: Progress | None = None,
+) -> PreviewResult:
+    """Compare the stored documents of a run with other rules, and return what would change.
+
+    Nothing is saved; `rescore` with the same arguments makes the run. Both metrics, before and
+    after, are computed over the compared cases. Models are not called: only cached responses are
+    used, and a field without one is an error.
+
+    Args:
+        run: A run that was saved with values.
+        rules: The other rules.
+        convention: The name of the convention; by default as for `rescore`.
+        options: Options of the convention.
+        limit: The approximate number of cases to compare, fewer if cases are large. They are a
+            random sample, always the same for a run, and the result says so.
+        allow_code: Import and run Python functions that rules name.
+        progress: Called regularly with the cases processed, the bytes read, and the total bytes if
+            known.
+
+    >>> import fieldmark as fm
+    >>> run = fm.score([({"total": 10}, {"total": 10.4})], out="run")
+    >>> found = fm.preview_rules(run, {"total": {"match": "numeric_tolerance", "tolerance": 0.5}})
+    >>> found.changed_fields, found.metrics["micro_f1"]
+    (1, (0.0, 1.0))
+    """
+    if limit < 1:
+        raise ConfigError.of(f"limit must be at least 1, got {limit}")
+    stored = stored_run(run)
+    numbers = _sample(stored, limit)
+    run_options = complete_options(
+        rules=rules,
+        convention=convention,
+        options=options,
+        offline=True,
+        allow_code=allow_code,
+    )
+    prepared, stream = prepare_rules(stored, run_options, numbers=numbers, keep=True)
+    changes = _Changes(stream)
+    result = run_result(prepared, run_options, progress=progress, observers=[changes.add])
+    before, after = changes.summary_before(stored), result.summary
+    hidden = (
+        {"safety", "rqs"}
+        if "safety" in after.flags and next(iter(after.metrics)) != "rqs"
+        else set()
+    )
+    return PreviewResult(
+        run=stored.path.name,
+        cases=_rows(stored),
+        compared=changes.compared,
+        changed_cases=changes.cases,
+        changed_fields=sum(changes.attributes.values()),
+        metrics={
+            name: (before.metrics.get(name), value)
+            for name, value in after.metrics.items()
+            if name not in hidden
+        },
+        attributes=tuple(
+            ChangedAttribute(
+                attribute=path,
+                fields=number,
+                before=_f1(before, path),
+                after=_f1(after, path),
+            )
+            for path, number in changes.attributes.most_common()
+        ),
+        examples=tuple(changes.examples),
+        errors=changes.errors,
+        # That no document has a path is not known from a sample.
+        warnings=() if numbers is not None else after.warnings,
+    )
+
+
+def _rows(run: StoredRun) -> int:
+    """Return the number of stored cases; cases with invalid ground truth are not stored."""
+    cases = run.complete_summary.cases
+    return cases.total - cases.invalid_truth
+
+
+def _sample(run: StoredRun, limit: int) -> frozenset[int] | None:
+    """Return the numbers of the cases to compare; `None` if neither cases nor bytes are too many.
+
+    They are random, because every n-th case of data with a period would be of one kind.
+    """
+    cases, size = _rows(run), run.results_bytes
+    most = min(limit, max(_FEWEST, _LIMIT_BYTES * cases // max(1, size)))
+    if cases <= most:
+        return None
+    return frozenset(random.Random(0).sample(range(1, cases + 1), most))  # noqa: S311
+
+
+def _f1(summary: Summary, attribute: str) -> float | None:
+    metrics = summary.attributes.get(attribute)
+    return None if metrics is None else metrics.f1
+
+
+class _Changes:
+    """Compares new results with the stored ones, case by case."""
+
+    def __init__(self, stream: StoredPairs) -> None:
+        self._before = GroupTotals(AttributeTable(), sampled=False)
+        self.compared = self.cases = self.errors = 0
+        self.attributes: Counter[str] = Counter()
+        self.examples: list[ChangedField] = []
+        self._stream = stream
+
+    def add(self, results: Sequence[CaseResult], _: Sequence[Case]) -> None:
+        """Add the results of a segment."""
+        for after in results:
+            stored = self._stream.results
+            assert stored is not None  # noqa: S101 - they are kept
+            number, before = stored.popleft()
+            self.compared += 1
+            if self.compared == 1:
+                self._before = GroupTotals(before.attributes, sampled=False)
+            self._before.add([before])
+            changes = list(_changed_fields(number, before, after))
+            self.attributes.update(change.field.attribute for change in changes)
+            self.cases += bool(changes) or before.score != after.score
+            self.errors += after.stats.errors_count
+            room = min(_EXAMPLES - len(self.examples), _EXAMPLES_OF_CASE)
+            self.examples += changes[:room]
+
+    def summary_before(self, run: StoredRun) -> Summary:
+        """Return the metrics of the compared cases as they were stored."""
+        applied = run.manifest.convention
+        return summarize(self._before.tally, run.convention, applied=applied)
+
+
+def _changed_fields(number: int, before: CaseResult, after: CaseResult) -> Iterator[ChangedField]:
+    """Yield the fields whose outcome or score differs, or that only one side compares."""
+    fields: dict[tuple[str, int], list[FieldResult | None]] = {}
+    for side, result in enumerate((before, after)):
+        seen: Counter[str] = Counter()
+        for field in result.iter_fields():
+            key = field.path, seen[field.path]
+            seen[field.path] += 1
+            fields.setdefault(key, [None, None])[side] = field
+    for old_field, new_field in fields.values():
+        if (
+            old_field is None
+            or new_field is None
+            or (old_field.outcome, old_field.score) != (new_field.outcome, new_field.score)
+        ):
+            yield ChangedField(number=number, before=old_field, after=new_field)
+
+
+def _side(field: FieldResult | None) -> JsonObject | None:
+    if field is None:
+        return None
+    return {
+        "outcome": field.outcome,
+        "comparator": field.comparator,
+        "similarity": field.similarity,
+        "note": field.note,
+    }
+
+
+def _row(change: ChangedField) -> Row:
+    """Return a changed field with its outcomes for people."""
+    before, after = (
+        "not compared" if side is None else outcome_text(side.outcome)
+        for side in (change.before, change.after)
+    )
+    field = change.field
+    return {
+        "case_id": field.case_id,
+        "path": field.path,
+        "attribute": field.attribute,
+        "before": before,
+        "after": after,
+    }

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.improve import corrected_fact
+from fieldmark.analyses.improve import corrected
 from fieldmark.analyses.recount import RecountedRun, RunLike, paired_cases, stored_rules, stored_run
 from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.data.json_rows import ensure_json
@@ -24,8 +24,7 @@ from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import FACT_MASK, Outcome
-from fieldmark.model.outcomes import Outcomes
+from fieldmark.model.outcome import Outcome
 from fieldmark.plan import compile_plan
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table, note
 from fieldmark.report.metric_titles import METRIC_TITLES
@@ -117,13 +116,13 @@ def add_review(
     The last decision on a field counts.
 
     Args:
-        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        run: A run that was saved with values.
         case_id: The id of the case.
-        path: The path of the field.
-        decision: `accept_truth`, `accept_candidate`, `correction`, or `ambiguous` if both values
-            are acceptable.
-        value: The corrected value; with `ambiguous`, another acceptable value.
-        comment: A remark of the person.
+        path: The path of the field in the ground truth.
+        decision: `accept_truth`, `accept_candidate`, `correction`, `ambiguous` if both values are
+            acceptable, or `comment`.
+        value: The value of a `correction`, or another acceptable value of an `ambiguous` field.
+        comment: A text to save with the decision.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="reviewed")
@@ -131,7 +130,7 @@ def add_review(
     >>> fm.review(run).effect.after.micro.f1
     1.0
     """
-    if decision not in [each.value for each in (*_DECIDED, Decision.COMMENT)]:
+    if decision not in [known.value for known in (*_DECIDED, Decision.COMMENT)]:
         known = ", ".join((*_DECIDED, Decision.COMMENT))
         raise ConfigError.of(f"decision must be one of: {known}; got {decision!r}")
     value = value if value is MISSING else ensure_json(value)
@@ -139,15 +138,15 @@ def add_review(
     case = stored.find(case_id)
     if case is None:
         raise ConfigError.of(f"case {case_id!r} not found in {stored.path.name}")
-    found = [each for each in truth_fields(case) if each.field.path == path]
+    fields = [field for field in truth_fields(case) if field.field.path == path]
     _check_values(stored, case)
-    if not found:
+    if not fields:
         raise ConfigError.of(f"case {case_id!r} has no compared field {path!r}")
-    if len(found) > 1:
+    if len(fields) > 1:
         raise ConfigError.of(
             f"{path!r} names a missing and an extra item; review them in the web application"
         )
-    return decide(stored, case, found[0].field, Decision(decision), value=value, comment=comment)
+    return decide(stored, case, fields[0].field, Decision(decision), value=value, comment=comment)
 
 
 def decide(
@@ -175,10 +174,10 @@ def decide(
 
     def make(earlier: Sequence[Review]) -> Review:
         current = current_reviews(list(earlier))
-        found = current.get(field_key(case.id, reviewed))
-        if replaces is not None and replaces != ("" if found is None else found.id):
+        review = current.get(field_key(case.id, reviewed))
+        if replaces is not None and replaces != ("" if review is None else review.id):
             raise ReviewConflictError.of(
-                f"{reviewed.path} was reviewed by {found.by if found else 'someone'} in the "
+                f"{reviewed.path} was reviewed by {review.by if review else 'someone'} in the "
                 "meantime; nothing was saved",
                 hint="open the field again to see the decision",
             )
@@ -195,11 +194,11 @@ def decide(
             by=name,
             at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        own = {key: each for key, each in current.items() if key.case_id == case.id}
-        for each in _applied_in(case, {**own, made.field: made}):
-            if each.review is made and each.problem:
+        reviews_of_case = {key: review for key, review in current.items() if key.case_id == case.id}
+        for applied in _applied_in(case, {**reviews_of_case, made.field: made}):
+            if applied.review is made and applied.problem:
                 hint = "decide about the other fields of its place first, or correct the truth"
-                raise ConfigError.of(f"{reviewed.path}: {each.problem}", hint=hint)
+                raise ConfigError.of(f"{reviewed.path}: {applied.problem}", hint=hint)
         return made
 
     return append_review(stored.path, make)
@@ -213,6 +212,10 @@ def undo_review(run: RunLike, review_id: str) -> Review:
         run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
         review_id: The id of the decision.
 
+    Args:
+        run: A saved run.
+        review_id: The id of the decision.
+
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="undone")
     >>> made = fm.add_review(run, "a", "total", "accept_candidate")
@@ -223,13 +226,13 @@ def undo_review(run: RunLike, review_id: str) -> Review:
     name = user_name()
 
     def make(earlier: Sequence[Review]) -> Review:
-        withdrawn = {each.undoes for each in earlier}
-        for each in earlier:
-            if each.id == review_id and each.decision is not Decision.UNDO:
+        withdrawn = {review.undoes for review in earlier}
+        for review in earlier:
+            if review.id == review_id and review.decision is not Decision.UNDO:
                 if review_id in withdrawn:
                     raise ConfigError.of(f"review {review_id!r} was already withdrawn")
                 return replace(
-                    each,
+                    review,
                     id=secrets.token_hex(8),
                     decision=Decision.UNDO,
                     values=(),
@@ -280,28 +283,28 @@ def _values(
             hint="type a correction",
         )
     has_list = reviewed.comparator == AnyOf.name and isinstance(reviewed.expected, list)
-    own = cast("list[JsonValue]", reviewed.expected) if has_list else [reviewed.expected]
-    given = [*own, reviewed.candidate, *([] if value is MISSING else [value])]
-    found: list[JsonValue] = []
-    for each in given:
-        known = None if each is MISSING else each
+    accepted = cast("list[JsonValue]", reviewed.expected) if has_list else [reviewed.expected]
+    candidates = [*accepted, reviewed.candidate, *([] if value is MISSING else [value])]
+    distinct: list[JsonValue] = []
+    for candidate in candidates:
+        known = None if candidate is MISSING else candidate
         if isinstance(known, list | dict):
             raise ConfigError.of(
                 f"{reviewed.path} cannot be ambiguous, because a value is a list or an object",
                 hint="type a correction",
             )
-        if not any(equal(known, other) for other in found):
-            found.append(known)
-    if len(found) <= len(own):
+        if not any(equal(known, value) for value in distinct):
+            distinct.append(known)
+    if len(distinct) <= len(accepted):
         raise ConfigError.of(f"{reviewed.path} is not ambiguous: there is only one value")
-    return tuple(found)
+    return tuple(distinct)
 
 
 def _check_values(stored: StoredRun, case: CaseResult) -> None:
     if not case.has_values:
         hint = "score again with values to review it"
-        place = Location(str(stored.path))
-        raise DataError(f"the run was saved without values; {hint}", place)
+        location = Location(str(stored.path))
+        raise DataError(f"the run was saved without values; {hint}", location)
 
 
 # --- the state of a review ------------------------------------------------------------------------
@@ -351,22 +354,22 @@ class ReviewEffect:
 
     @property
     def attributes(self) -> tuple[AttributeEffect, ...]:
-        """The attributes whose figures change."""
-        found: list[AttributeEffect] = []
+        """The attributes whose metrics change."""
+        effects: list[AttributeEffect] = []
         for path in {**self.before.attributes, **self.after.attributes}:
-            one, two = self.before.attributes.get(path), self.after.attributes.get(path)
+            old, new = self.before.attributes.get(path), self.after.attributes.get(path)
             change = AttributeEffect(
                 path,
-                None if one is None else one.f1,
-                None if two is None else two.f1,
-                0 if one is None else one.errors_by_type.total,
-                0 if two is None else two.errors_by_type.total,
+                None if old is None else old.f1,
+                None if new is None else new.f1,
+                0 if old is None else old.errors_by_type.total,
+                0 if new is None else new.errors_by_type.total,
             )
             if change.f1_before != change.f1_after or (
                 change.mistakes_before != change.mistakes_after
             ):
-                found.append(change)
-        return tuple(found)
+                effects.append(change)
+        return tuple(effects)
 
     def to_dict(self) -> JsonObject:
         """Return the metrics that every run has, and the attributes that change."""
@@ -374,7 +377,7 @@ class ReviewEffect:
             "cases": self.cases,
             "before": dict(self.before.metrics),
             "after": dict(self.after.metrics),
-            "attributes": [each._asdict() for each in self.attributes],
+            "attributes": [attribute._asdict() for attribute in self.attributes],
         }
 
 
@@ -405,24 +408,26 @@ class ReviewResult(ShownRecord):
     def decided(self) -> tuple[ReviewedField, ...]:
         """The fields with a decision that applies to the run."""
         return tuple(
-            each for each in self.fields if not each.problem and each.review.decision in _DECIDED
+            field
+            for field in self.fields
+            if not field.problem and field.review.decision in _DECIDED
         )
 
     @property
     def unapplied(self) -> tuple[ReviewedField, ...]:
         """The reviews of values that the run does not have."""
-        return tuple(each for each in self.fields if each.problem)
+        return tuple(field for field in self.fields if field.problem)
 
     @property
     def decisions(self) -> dict[str, int]:
         """The number of fields by decision."""
-        counts = Counter(each.review.decision for each in self.decided)
-        return {each.value: counts[each] for each in _DECIDED}
+        counts = Counter(field.review.decision for field in self.decided)
+        return {decision.value: counts[decision] for decision in _DECIDED}
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The pairs of different values with a verdict, for `calibrate`."""
-        return tuple(each.label for each in self.decided if each.label is not None)
+        return tuple(field.label for field in self.decided if field.label is not None)
 
     def corrected_truth(self) -> Iterator[JsonObject]:
         """Yield a row for each case with the reviewed truth, in the form that `score` reads."""
@@ -467,7 +472,7 @@ class ReviewResult(ShownRecord):
             "effect": None if self.effect is None else self.effect.to_dict(),
             "note": self.note,
             "rules": self.rules,
-            "reviews": [each.to_dict() for each in self.fields],
+            "reviews": [field.to_dict() for field in self.fields],
         }
 
     def document(self, *, top: int | None = None) -> Document:
@@ -477,7 +482,7 @@ class ReviewResult(ShownRecord):
         counts = ((name.replace("_", " "), count) for name, count in self.decisions.items())
         decisions = ", ".join(f"{count} {name}" for name, count in counts if count)
         reviewed = plural(len(self), "reviewed field")
-        comments = sum(bool(each.review.comment) for each in self.fields)
+        comments = sum(bool(field.review.comment) for field in self.fields)
         lines = [
             f"{self.run}: {reviewed}{': ' if decisions else ''}{decisions}",
             *([plural(comments, "comment")] if comments else []),
@@ -553,10 +558,10 @@ def review(
     only their cached responses are used.
 
     Args:
-        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
-        rules: The rules of the run, if their files have been moved.
-        effect: Compute the metrics with the reviewed truth; otherwise nothing is compared.
-        allow_code: Rules may name Python functions, which are then imported and run.
+        run: A saved run.
+        rules: The rules of the run, if their file has been moved.
+        effect: Compare cases again; otherwise only the decisions are returned.
+        allow_code: Import and run Python functions that rules name.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "vendor": "Acme"}, {"id": "b", "vendor": "Bolt"}]
@@ -589,9 +594,9 @@ def review_of(
     result = ReviewResult(run=stored.path.name, fields=fields, _stored=stored)
     by_case = _by_case(result.decided)
     new_any_of = {
-        each.attribute
-        for each in result.decided
-        if each.review.decision is Decision.AMBIGUOUS and each.comparator != AnyOf.name
+        reviewed.attribute
+        for reviewed in result.decided
+        if reviewed.review.decision is Decision.AMBIGUOUS and reviewed.comparator != AnyOf.name
     }
     result = replace(result, _any_of=frozenset(new_any_of))
     try:
@@ -607,65 +612,69 @@ def review_of(
 
 
 def _by_case(fields: Iterable[ReviewedField]) -> dict[str, list[ReviewedField]]:
-    found: dict[str, list[ReviewedField]] = {}
-    for each in fields:
-        found.setdefault(each.review.case_id, []).append(each)
-    return found
+    by_case: dict[str, list[ReviewedField]] = {}
+    for reviewed in fields:
+        by_case.setdefault(reviewed.review.case_id, []).append(reviewed)
+    return by_case
 
 
 def _applied(stored: StoredRun, reviews: Mapping[FieldKey, Review]) -> Iterator[ReviewedField]:
-    """Yield the current reviews in the order of the cases, then the reviews of other cases."""
+    """Yield the current reviews in the order of the cases, then reviews of unknown cases."""
     waiting: dict[str, dict[FieldKey, Review]] = {}
-    for key, each in reviews.items():
-        waiting.setdefault(key.case_id, {})[key] = each
+    for key, review in reviews.items():
+        waiting.setdefault(key.case_id, {})[key] = review
     for case in stored.cases() if waiting else ():
-        own = waiting.pop(case.id, None)
-        if own is None:
+        reviews_of_case = waiting.pop(case.id, None)
+        if reviews_of_case is None:
             continue
-        yield from _applied_in(case, own)
+        yield from _applied_in(case, reviews_of_case)
         if not waiting:
             break
     for others in waiting.values():
-        for each in others.values():
-            yield ReviewedField(review=each, problem="the run has no such case")
+        for review in others.values():
+            yield ReviewedField(review=review, problem="the run has no such case")
 
 
-def _applied_in(case: CaseResult, own: Mapping[FieldKey, Review]) -> list[ReviewedField]:
+def _applied_in(
+    case: CaseResult, reviews_of_case: Mapping[FieldKey, Review]
+) -> list[ReviewedField]:
     """Return the current reviews of a case, and whether they apply to it."""
-    paths = {key.path for key in own}
-    fields = [each.field for each in truth_fields(case) if each.field.path in paths]
-    known = {field_key(case.id, each): each for each in fields}
-    places = {(each.path, each.candidate_path) for each in fields}
-    found: list[ReviewedField] = []
-    for key, each in own.items():
-        reviewed = known.get(key)
-        if reviewed is None:
+    paths = {key.path for key in reviews_of_case}
+    fields = [field.field for field in truth_fields(case) if field.field.path in paths]
+    known = {field_key(case.id, field): field for field in fields}
+    places = {(field.path, field.candidate_path) for field in fields}
+    reviewed: list[ReviewedField] = []
+    for key, review in reviews_of_case.items():
+        field = known.get(key)
+        if field is None:
             changed = (key.path, key.candidate_path) in places
-            found.append(ReviewedField(review=each, problem=_OTHER_DATA if changed else _NO_FIELD))
+            reviewed.append(
+                ReviewedField(review=review, problem=_OTHER_DATA if changed else _NO_FIELD)
+            )
             continue
-        same = values_hash(reviewed.expected, reviewed.candidate) == each.values_hash
-        found.append(
+        same = values_hash(field.expected, field.candidate) == review.values_hash
+        reviewed.append(
             ReviewedField(
-                review=each,
-                attribute=reviewed.attribute,
-                comparator=reviewed.comparator,
-                outcome=reviewed.outcome,
+                review=review,
+                attribute=field.attribute,
+                comparator=field.comparator,
+                outcome=field.outcome,
                 problem="" if same else _OTHER_DATA,
-                label=_label(each, reviewed) if same else None,
+                label=_label(review, field) if same else None,
             )
         )
     while True:
         try:
-            applied = [each for each in found if not each.problem]
+            applied = [field for field in reviewed if not field.problem]
             _corrected(case, list(_changes(case, applied, frozenset())))
         except UnfitChangeError as error:
             unfit = field_key(case.id, error.place.field)
-            found = [
-                replace(each, problem=str(error)) if each.review.field == unfit else each
-                for each in found
+            reviewed = [
+                replace(field, problem=str(error)) if field.review.field == unfit else field
+                for field in reviewed
             ]
         else:
-            return found
+            return reviewed
 
 
 def _label(made: Review, reviewed: FieldResult) -> Label | None:
@@ -697,13 +706,13 @@ def _changes(
     """
     if not (reviewed or any_of) or case.case.input is not CaseInput.OK:
         return
-    decisions = {each.review.field: each.review for each in reviewed}
-    for place in truth_fields(case):
-        made = decisions.get(field_key(case.id, place.field))
-        one_of_several = place.field.attribute in any_of
-        value: JsonValue | Missing = place.field.expected
+    decisions = {field.review.field: field.review for field in reviewed}
+    for truth_field in truth_fields(case):
+        made = decisions.get(field_key(case.id, truth_field.field))
+        one_of_several = truth_field.field.attribute in any_of
+        value: JsonValue | Missing = truth_field.field.expected
         if made is not None and made.decision is Decision.AMBIGUOUS:
-            yield Change(place, list(made.values))
+            yield Change(truth_field, list(made.values))
             continue
         if made is not None and made.decision is Decision.ACCEPT_CANDIDATE:
             value = made.candidate
@@ -711,8 +720,8 @@ def _changes(
             value = made.values[0]
         if one_of_several and isinstance(value, list):
             value = [value]
-        if value is not place.field.expected:
-            yield Change(place, value)
+        if value is not truth_field.field.expected:
+            yield Change(truth_field, value)
 
 
 def _corrected(case: CaseResult, changes: Sequence[Change]) -> JsonValue:
@@ -773,32 +782,32 @@ def _settings(
             hint="export the corrected truth and run the evaluation again",
         )
     options = manifest.options or {}
-    given = rules if rules is not None else cast("RulesLike", options.get("rules"))
+    named_rules = rules if rules is not None else cast("RulesLike", options.get("rules"))
 
-    def with_options(own: RulesLike) -> Settings:
-        given: RunOptions = {
+    def with_options(rules: RulesLike) -> Settings:
+        run_options: RunOptions = {
             **restored_options(options),
-            "rules": own,
+            "rules": rules,
             "convention": str(options.get("convention") or manifest.convention.name),
             "allow_code": allow_code,
             "confidence": None,
         }
-        return resolve_settings(**given)
+        return resolve_settings(**run_options)
 
-    def alone(own: RulesLike) -> Settings:
-        return resolve_settings(rules=own, default=stored.convention, allow_code=allow_code)
+    def alone(rules: RulesLike) -> Settings:
+        return resolve_settings(rules=rules, default=stored.convention, allow_code=allow_code)
 
     ways: list[tuple[RulesLike, Callable[[RulesLike], Settings]]] = []
     if rules is None and (own_rules := stored_rules(stored)) is not None:
         ways.append((own_rules, alone))
-    if read_files or not isinstance(given, str):
-        ways.append((given, with_options))
-    for own, resolved in ways:
-        settings = resolved(own)
+    if read_files or not isinstance(named_rules, str):
+        ways.append((named_rules, with_options))
+    for possible_rules, resolved in ways:
+        settings = resolved(possible_rules)
         if settings.applied.comparison_sha256 == manifest.convention.comparison_sha256:
             if not any_of:
                 return settings, None
-            document = _with_any_of(_document(own), any_of)
+            document = _with_any_of(_document(possible_rules), any_of)
             return resolved(document), document
     what = (
         "the rules differ from the rules of the run"
@@ -825,7 +834,7 @@ def _with_any_of(document: JsonObject, attributes: Iterable[str]) -> JsonObject:
     fields = document.get("fields")
     rows = [row for row in fields if isinstance(row, dict)] if isinstance(fields, list) else []
     for attribute in attributes:
-        covering = sorted(_covering(rows, attribute), key=lambda found: found[:2])
+        covering = sorted(_covering(rows, attribute), key=lambda item: item[:2])
         strongest = covering[-1][2] if covering else {}
         comparing = [row for *_, row in covering if row.keys() - _NO_COMPARATOR]
         rule: JsonObject = {
@@ -956,7 +965,7 @@ class ReviewQueue(ShownRecord):
     @property
     def decided(self) -> int:
         """How many of the fields have a decision."""
-        return sum(each.decided for each in self.fields)
+        return sum(field.decided for field in self.fields)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -978,7 +987,7 @@ class ReviewQueue(ShownRecord):
             "decided": self.decided,
             "attributes": list(self.attributes),
             "notes": list(self.notes),
-            "fields": [each.to_dict() for each in self.fields],
+            "fields": [field.to_dict() for field in self.fields],
         }
 
     def document(self, *, top: int | None = None) -> Document:
@@ -1037,14 +1046,14 @@ def review_queue(
     """Return the fields of a run to review first.
 
     Args:
-        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
+        run: A run that was saved with values.
         queue: `cost` for the mistakes that cost most score, `confidence` for the values with the
-            lowest confidence, `disagreement` for the fields with most differences between the run
-            and `others`, or `random` for an audit.
+            lowest confidence, `disagreement` for the fields on which the run and `others` differ
+            most, or `random` for an audit.
         number: The number of fields.
         attribute: Return only fields of this attribute.
         others: Other runs over the same cases.
-        seed: The seed of the random numbers.
+        seed: The seed of a `random` queue.
 
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="queued")
@@ -1057,7 +1066,7 @@ def review_queue(
         raise ConfigError.of(f"number must be from 1 to {_MAX_QUEUED:,}")
     if isinstance(others, str):
         raise TypeError("others must be a list of runs, got str")
-    runs = [_other_run(each) for each in others]
+    runs = [_other_run(run) for run in others]
     return queue_of(
         stored_run(run), Queue(queue), number=number, attribute=attribute, others=runs, seed=seed
     )
@@ -1084,32 +1093,32 @@ def queue_of(
     if queue is Queue.CONFIDENCE and stored.complete_summary.confidence is None:
         hint = "score again with --confidence (in Python: confidence=True)"
         raise ConfigError.of("the run has no confidences", hint=hint)
-    found = _Collected(number, attribute)
+    collected = _Collected(number, attribute)
     match queue:
         case Queue.COST:
-            _by_cost(stored, found)
+            _by_cost(stored, collected)
         case Queue.CONFIDENCE:
-            _by_confidence(stored, found)
+            _by_confidence(stored, collected)
         case Queue.DISAGREEMENT:
-            _by_disagreement(stored, found, others)
+            _by_disagreement(stored, collected, others)
         case Queue.RANDOM:
-            _at_random(stored, found, seed)
-    if found.hidden and not found.total:
+            _at_random(stored, collected, seed)
+    if collected.hidden and not collected.total:
         raise DataError("the run was saved without values", Location(str(stored.path)))
     reviews = current_reviews(read_reviews(stored.path))
     fields = (
         (queued, reviews.get(field_key(queued.field.case_id, queued.field)))
-        for queued in found.fields()
+        for queued in collected.fields()
     )
     return ReviewQueue(
         run=stored.path.name,
         queue=queue,
-        total=found.total,
+        total=collected.total,
         fields=tuple(replace(queued, review=review) for queued, review in fields),
-        attributes=tuple(sorted(found.attributes)),
-        hidden=found.hidden,
-        unread=found.unread,
-        unpaired=found.unpaired,
+        attributes=tuple(sorted(collected.attributes)),
+        hidden=collected.hidden,
+        unread=collected.unread,
+        unpaired=collected.unpaired,
     )
 
 
@@ -1144,63 +1153,58 @@ class _Collected:
         self.total += 1
         self._kept.append(((*rank, tie), self.total, queued))
         if len(self._kept) >= 4 * self.number:
-            self._kept = heapq.nsmallest(self.number, self._kept, key=lambda each: each[:2])
+            self._kept = heapq.nsmallest(self.number, self._kept, key=lambda item: item[:2])
 
     def fields(self) -> Iterator[QueuedField]:
-        for *_, queued in heapq.nsmallest(self.number, self._kept, key=lambda each: each[:2]):
+        for *_, queued in heapq.nsmallest(self.number, self._kept, key=lambda item: item[:2]):
             yield queued
 
 
-def _by_cost(stored: StoredRun, found: _Collected) -> None:
+def _by_cost(stored: StoredRun, collected: _Collected) -> None:
     counted = RecountedRun(stored)
     counter = CaseCounter(counted.convention, counted.table)
     for number, case in enumerate(counted.all_cases(), 1):
-        if not found.readable(case) or not case.stats.errors.total:
+        if not collected.readable(case) or not case.stats.errors.total:
             continue
-        for place in truth_fields(case):
-            reviewed = place.field
+        for truth_field in truth_fields(case):
+            reviewed = truth_field.field
             if reviewed.outcome in _MISTAKES:
-                cost = _cost(case, place.positions, counter)
+                cost = _cost(case, truth_field.positions, counter)
                 queued = QueuedField(case=number, field=reviewed, cost=cost)
-                found.add(queued, (-(cost or 0.0), -reviewed.weight))
+                collected.add(queued, (-(cost or 0.0), -reviewed.weight))
 
 
 def _cost(case: CaseResult, positions: tuple[int, ...], counter: CaseCounter) -> float | None:
     """Return how much higher the score of a case would be if a field were correct."""
-    base, block = case.stats.score, case.outcomes
+    base = case.stats.score
     if base is None:
         return None
-    cells = [*block.cells]
-    for position in positions:
-        cells[position] = cells[position] & ~FACT_MASK | corrected_fact(cells[position] & FACT_MASK)
-    kept = {place: each for place, each in block.comparisons.items() if place not in positions}
-    fixed = Outcomes(cells, kept, block.items, fallback=block.fallback)
-    score = counter.stats(fixed, unreadable=False).score
+    score = counter.stats(corrected(case.outcomes, positions), unreadable=False).score
     return None if score is None else score - base
 
 
-def _by_confidence(stored: StoredRun, found: _Collected) -> None:
+def _by_confidence(stored: StoredRun, collected: _Collected) -> None:
     for number, case in enumerate(stored.cases(), 1):
-        for reviewed in _fields(case) if found.readable(case) else ():
+        for reviewed in _fields(case) if collected.readable(case) else ():
             if reviewed.confidence is not None:
-                found.add(
+                collected.add(
                     QueuedField(case=number, field=reviewed),
                     (reviewed.confidence, -reviewed.weight),
                 )
 
 
-def _at_random(stored: StoredRun, found: _Collected, seed: int) -> None:
+def _at_random(stored: StoredRun, collected: _Collected, seed: int) -> None:
     """Draw fields by a hash of the seed and their place, not by the order of the cases."""
     for number, case in enumerate(stored.cases(), 1):
-        for reviewed in _fields(case) if found.readable(case) else ():
+        for reviewed in _fields(case) if collected.readable(case) else ():
             key = list(field_key(case.id, reviewed))
             tie = hashlib.sha256(strict_json([seed, *key])).digest()
-            found.add(QueuedField(case=number, field=reviewed), (0.0, 0.0), tie)
+            collected.add(QueuedField(case=number, field=reviewed), (0.0, 0.0), tie)
 
 
-def _by_disagreement(stored: StoredRun, found: _Collected, others: Sequence[StoredRun]) -> None:
+def _by_disagreement(stored: StoredRun, collected: _Collected, others: Sequence[StoredRun]) -> None:
     """Compare the values that runs have for each field of the ground truth."""
-    names = [each.path.name for each in (stored, *others)]
+    names = [run.path.name for run in (stored, *others)]
     numbers: dict[str, int] = {}
 
     def numbered() -> Iterator[CaseResult]:
@@ -1208,21 +1212,21 @@ def _by_disagreement(stored: StoredRun, found: _Collected, others: Sequence[Stor
             numbers[case.id] = number
             yield case
 
-    for cases in paired_cases([numbered(), *(each.cases() for each in others)]):
-        own = cases[0]
-        if own is None:
+    for cases in paired_cases([numbered(), *(run.cases() for run in others)]):
+        case_of_run = cases[0]
+        if case_of_run is None:
             continue
-        if not found.readable(own):
+        if not collected.readable(case_of_run):
             continue
-        if not all(each is not None and each.has_values for each in cases):
-            found.unpaired += 1
+        if not all(case is not None and case.has_values for case in cases):
+            collected.unpaired += 1
             continue
         tables = [
-            {each.path: each for each in _fields(case) if each.expected_presence != "absent"}
+            {field.path: field for field in _fields(case) if field.expected_presence != "absent"}
             for case in cases
             if case is not None
         ]
-        for reviewed in _fields(own):
+        for reviewed in _fields(case_of_run):
             if reviewed.expected_presence == "absent":
                 values: list[FieldResult | None] = [reviewed, *([None] * len(others))]
             else:
@@ -1230,35 +1234,37 @@ def _by_disagreement(stored: StoredRun, found: _Collected, others: Sequence[Stor
             agreement = _agreement(values)
             if agreement < 1:
                 queued = QueuedField(
-                    case=numbers[own.id],
+                    case=numbers[case_of_run.id],
                     field=reviewed,
                     agreement=agreement,
                     votes=tuple(
-                        Vote(name, MISSING if each is None else each.candidate)
-                        for name, each in zip(names, values, strict=True)
+                        Vote(name, MISSING if field is None else field.candidate)
+                        for name, field in zip(names, values, strict=True)
                     ),
                 )
-                found.add(queued, (agreement, -reviewed.weight))
+                collected.add(queued, (agreement, -reviewed.weight))
 
 
 def _agreement(values: Sequence[FieldResult | None]) -> float:
     """Return the share of pairs of runs with the same value, or with values that both match."""
     pairs = same = 0
-    for place, one in enumerate(values):
-        for two in values[:place]:
+    for index, value in enumerate(values):
+        for earlier in values[:index]:
             pairs += 1
-            same += _agree(one, two)
+            same += _agree(value, earlier)
     return same / pairs if pairs else 1.0
 
 
-def _agree(one: FieldResult | None, two: FieldResult | None) -> bool:
-    ours, theirs = (MISSING if each is None else each.candidate for each in (one, two))
-    if one is not None and two is not None and one.outcome == two.outcome == _MATCH:
+def _agree(first: FieldResult | None, second: FieldResult | None) -> bool:
+    first_value, second_value = (
+        MISSING if field is None else field.candidate for field in (first, second)
+    )
+    if first is not None and second is not None and first.outcome == second.outcome == _MATCH:
         return True
-    if ours is MISSING or theirs is MISSING:
-        return ours is theirs
-    return equal(ours, theirs)
+    if first_value is MISSING or second_value is MISSING:
+        return first_value is second_value
+    return equal(first_value, second_value)
 
 
 def _fields(case: CaseResult) -> Iterable[FieldResult]:
-    return (each.field for each in truth_fields(case))
+    return (field.field for field in truth_fields(case))

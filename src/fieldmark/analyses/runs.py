@@ -233,19 +233,19 @@ class RunList(ShownRecord):
 
         Without a run, of the latest complete one.
         """
-        complete = [each for each in self.entries if each.status == COMPLETE]
+        complete = [entry for entry in self.entries if entry.status == COMPLETE]
         if run is not None:
-            name = run if any(each.id == run for each in self.entries) else self._find(run)
-            own = [each for each in self.entries if each.id == name and each.comparable]
-            if not own:
+            name = run
+            if all(
+                entry.id != run for entry in self.entries
+            ):  # a path, the start of an id, or a tag
+                name = find_run(run, self.roots[0]).resolve().name
+            matching = [entry for entry in self.entries if entry.id == name and entry.comparable]
+            if not matching:
                 raise ConfigError.of(f"run {run!r} is not in the list or cannot be read")
         else:
-            own = complete[-1:]
-        return tuple(each for each in complete if each.comparable == own[-1].comparable)
-
-    def _find(self, run: str) -> str:
-        """Return the id of a run named by a path, the start of its id, a tag or `latest`."""
-        return find_run(run, self.roots[0]).resolve().name
+            matching = complete[-1:]
+        return tuple(entry for entry in complete if entry.comparable == matching[-1].comparable)
 
     def shown_trend(
         self, metric: str, options: TrendOptions, *, run: str | None = None
@@ -267,21 +267,21 @@ class RunList(ShownRecord):
         """
         if metric in HEADLINE_METRICS:
             return [
-                (each.id, None if metric in each.vacuous else (each.metrics or {}).get(metric))
-                for each in entries
+                (entry.id, None if metric in entry.vacuous else (entry.metrics or {}).get(metric))
+                for entry in entries
             ]
         values: list[tuple[str, float | None]] = []
         unknown: OptionError | None = None
         known = False
-        for each in entries:
+        for entry in entries:
             value = None
             try:
-                found = check_gate(Gate(name=metric, limit=0), self._summary(each.id))
-                value = None if found.note else found.value
+                gate = check_gate(Gate(name=metric, limit=0), self._summary(entry.id))
+                value = None if gate.note else gate.value
                 known = True
             except OptionError as error:
                 unknown = error
-            values.append((each.id, value))
+            values.append((entry.id, value))
         if unknown is not None and not known:
             raise ConfigError.of(unknown.message)
         return values
@@ -294,12 +294,12 @@ class RunList(ShownRecord):
         summary = self._stored_summary(run)
         if summary is None or summary.intervals is None:
             return None
-        found = summary.intervals.metrics.get(metric.removeprefix("quality."))
-        if found is None and metric.startswith("attributes."):
+        interval = summary.intervals.metrics.get(metric.removeprefix("quality."))
+        if interval is None and metric.startswith("attributes."):
             path, _, rate = metric.removeprefix("attributes.").rpartition(".")
             rates = summary.intervals.attributes.get(path, RateVariations()).interval
-            found = getattr(rates, rate) if rate in rates._fields else None
-        return found
+            interval = getattr(rates, rate) if rate in rates._fields else None
+        return interval
 
     def _summary(self, run: str) -> JsonObject:
         summary = self._stored_summary(run)
@@ -312,7 +312,7 @@ class RunList(ShownRecord):
 
     def to_dict(self) -> JsonObject:
         """Return the list as JSON."""
-        return {"format": 1, "runs": [each.to_dict() for each in self.entries]}
+        return {"format": 1, "runs": [entry.to_dict() for entry in self.entries]}
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -385,14 +385,14 @@ class RunTrend(ShownRecord):
 
     def _conclusion(self) -> str:
         runs = plural(self.excluded, "run")
-        rest = (
+        others = (
             f"; {runs} excluded: incomplete, or different data, rules or convention"
             " (fieldmark runs RUN --trend follows another run)"
             if self.excluded
             else ""
         )
         advice = _ADVICE[self.trend.conclusion].format(target=self.trend.target)
-        return f"best: {self.trend.best or DASH}; {advice}; convention {self.convention}{rest}"
+        return f"best: {self.trend.best or DASH}; {advice}; convention {self.convention}{others}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -463,10 +463,10 @@ def runs(
     """List the runs in a directory.
 
     Args:
-        root: The directory that contains the runs.
+        root: The directory with the runs.
         tags: List only runs with all of these tags.
-        status: List only runs with this status, such as `complete`.
-        since: List only runs that started at this time or later.
+        status: List only runs with this status.
+        since: List only runs that were started at or after this time.
         archived: Also list archived runs.
 
     >>> import fieldmark as fm
@@ -500,14 +500,12 @@ def find_run(name: str | Path, root: Path | str = ROOT) -> Path:
 
 @checked
 def open_run(run: str | Path, root: Path | str = ROOT) -> RunResult:
-    """Open a saved run.
-
-    A run at a URL is downloaded. The cases are read from the directory when they are used.
+    """Open a saved run; its cases are read when they are used.
 
     Args:
-        run: Its directory, its id or the start of it, a tag, `latest`, or `latest~1` for the run
-            before the latest.
-        root: The directory that contains the runs.
+        run: The directory of the run, its id or the start of it, a tag, `latest`, or a URL, from
+            which it is downloaded. `latest~1` is the run before the latest.
+        root: The directory with the runs.
 
     >>> import fieldmark as fm
     >>> _ = fm.score([({"total": 10}, {"total": 11})], out="opened")
@@ -638,7 +636,7 @@ def _row(run: RunEntry) -> Row:
 
 
 def _metric_rows(run: RunDetails) -> Iterator[Row]:
-    """Yield the headline metrics and all metrics with an interval, the primary metric first."""
+    """Yield the headline metrics and other metrics with an interval, the primary metric first."""
     summary, intervals = run.summary, run.intervals.metrics
     if summary is None:
         return
@@ -646,7 +644,7 @@ def _metric_rows(run: RunDetails) -> Iterator[Row]:
         if name not in HEADLINE_METRICS and name not in intervals:
             continue
         low, high = intervals.get(name, (None, None))
-        # A note says why a metric means less than it seems to; the note of RQS includes safety.
+        # A note says why a metric means less than it seems to; the note on RQS includes safety.
         safety = flag_text(summary.flags.get("safety", ())) if name == "rqs" else ""
         notes = flag_text(summary.flags.get(name, ())), f"safety {safety}" if safety else ""
         yield {
@@ -669,7 +667,7 @@ def _metric(summary: Summary, name: str) -> float | None:
         return cases.perfect / cases.scored if cases.scored else None
     for record in (summary.quality, summary):
         if hasattr(record, name):
-            found: float | None = getattr(record, name)
-            return found
+            value: float | None = getattr(record, name)
+            return value
     micro: float | None = getattr(summary.micro, name.removeprefix("micro_"), None)
     return micro

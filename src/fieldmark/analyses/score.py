@@ -43,18 +43,19 @@ def score(
 ) -> RunResult:
     """Compare predictions with ground truth and compute all metrics.
 
-    The result contains all cases and fields, also without `out`. Gates of the rules are checked
-    too. `summary.slices` contains the metrics of the slices `by`. The results depend neither on the
-    engine nor on the number of workers.
+    The result contains all cases and fields, also without `out`. `summary.slices` contains the
+    metrics of the slices `by`, and gates of the rules are checked too. Results depend neither on
+    the engine nor on the number of workers.
 
     Args:
-        truth: The ground truth: a file, a directory, a data frame or an iterable of documents,
-            which may be models and dataclasses.
-        candidate: The predictions, in the same forms; without them, rows of `truth` contain both
+        truth: Ground truth: a file, a directory, a data frame, or an iterable of documents, which
+            may be models or dataclasses.
+        candidate: Predictions in the same forms. Without them, the rows of `truth` contain both
             sides.
         progress: Called regularly with the cases processed, the bytes read, and the total bytes if
             known.
-        **options: Further options, listed below.
+        **options: The options below. `out` is a directory or the prefix of an object store, such as
+            `s3://bucket/run`; with `resume`, it is the directory of an interrupted run.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -143,4 +144,4 @@ def prepare_score(
 
 def score_sources(options: RunOptions) -> list[InputLike]:
     """Return the inputs of a run."""
-    return [each for each in (options["truth"], options["candidate"]) if each is not None]
+    return [source for source in (options["truth"], options["candidate"]) if source is not None]

@@ -24,11 +24,11 @@ _FILES: Final[Mapping[str, str]] = {
 
 def starter_files(directory: Path | str) -> list[Path]:
     """Return the files of a new project; the error for files that exist lists all of them."""
-    found = [Path(directory) / name for name in _FILES]
-    if taken := [str(path) for path in found if path.exists() or path.is_symlink()]:
+    paths = [Path(directory) / name for name in _FILES]
+    if taken := [str(path) for path in paths if path.exists() or path.is_symlink()]:
         hint = "choose another directory, or move them"
         raise ConfigError.of(f"would overwrite {', '.join(taken)}", hint=hint)
-    return found
+    return paths
 
 
 @checked

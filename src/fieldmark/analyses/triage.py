@@ -82,7 +82,7 @@ class ThresholdSet(ShownRecord):
     @property
     def is_empty(self) -> bool:
         """Whether there is no threshold, so that all values must be reviewed."""
-        return all(each is None for each in self.attributes.values())
+        return all(threshold is None for threshold in self.attributes.values())
 
     def to_dict(self) -> JsonObject:
         """Return the content of a threshold file."""
@@ -143,13 +143,13 @@ def thresholds(
 ) -> ThresholdSet:
     """Choose the lowest confidence whose values have a precision, from a run with confidences.
 
-    At a confidence of 95%, the precision of the accepted values is at least the target; if there
+    With a probability of 95%, the precision of the accepted values is at least the target. If there
     are too few cases to tell, an attribute has no threshold.
 
     Args:
-        run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
-        precision: The required share of correct values among accepted values.
-        by_attribute: Choose a threshold for each attribute instead of one for all.
+        run: A run with confidences.
+        precision: The target precision.
+        by_attribute: Choose one threshold for each attribute instead of one for all.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]
@@ -157,20 +157,20 @@ def thresholds(
     >>> fm.thresholds(run, 0.95).attributes
     {'total': 0.9}
     """
-    found = run if isinstance(run, RunResult) else stored_run(run)
-    summary = found.summary if isinstance(found, RunResult) else found.complete_summary
+    result = run if isinstance(run, RunResult) else stored_run(run)
+    summary = result.summary if isinstance(result, RunResult) else result.complete_summary
     if summary.confidence is None:
         hint = "score again with --confidence (in Python: confidence=True)"
         raise ConfigError.of("the run has no confidences", hint=hint)
-    figures = _with_target(found, summary.confidence, precision)
+    figures = _with_target(result, summary.confidence, precision)
     key = precision_key(precision)
     pooled = figures.pooled.targets[key]
     chosen = {
-        path: each.targets[key].threshold if by_attribute else pooled.threshold
-        for path, each in figures.attributes.items()
+        path: figures_of_attribute.targets[key].threshold if by_attribute else pooled.threshold
+        for path, figures_of_attribute in figures.attributes.items()
     }
-    none = all(each is None for each in chosen.values())
-    path = found.path
+    none = all(threshold is None for threshold in chosen.values())
+    path = result.path
     return ThresholdSet(
         precision=float(precision),
         run="" if path is None else path.name,
@@ -184,7 +184,7 @@ def thresholds(
 def _with_target(
     run: RunResult | StoredRun, stored: ConfidenceSummary, precision: float
 ) -> ConfidenceSummary:
-    """Return the figures for a precision, which are computed again if the summary has others."""
+    """Return the metrics for a precision; they are computed again unless they are stored."""
     if precision_key(precision) in stored.pooled.targets:
         return stored
     try:
@@ -246,7 +246,7 @@ class DocumentDecision:
     @computed_field(after="id")
     def decision(self) -> Triage:
         """Accept only if there are values, and all of them are accepted."""
-        accepted = [each.decision is Triage.ACCEPT for each in self.fields]
+        accepted = [field.decision is Triage.ACCEPT for field in self.fields]
         return Triage.ACCEPT if accepted and all(accepted) else Triage.REVIEW
 
     def to_dict(self) -> JsonObject:
@@ -283,10 +283,10 @@ class TriageResult:
             self.documents += 1
             self.accepted_documents += document.decision is Triage.ACCEPT
             self.values += len(document.fields)
-            for each in document.fields:
-                self.accepted_values += each.decision is Triage.ACCEPT
-                self.without_confidence += each.reason is TriageReason.NO_CONFIDENCE
-                self.without_threshold += each.reason is TriageReason.NO_THRESHOLD
+            for value in document.fields:
+                self.accepted_values += value.decision is Triage.ACCEPT
+                self.without_confidence += value.reason is TriageReason.NO_CONFIDENCE
+                self.without_threshold += value.reason is TriageReason.NO_THRESHOLD
             yield document
 
     @property
@@ -323,8 +323,8 @@ def triage(
 
     Args:
         candidates: Predictions with confidences.
-        thresholds: The result of `thresholds`, its file, or thresholds by attribute.
-        inputs: Options for reading rows, as `Inputs` or a mapping.
+        thresholds: The result of `thresholds`, or the path of a threshold file.
+        inputs: How rows are read.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": n}, {"total": {"value": n, "confidence": 0.9}}) for n in range(60)]
@@ -337,8 +337,8 @@ def triage(
     reading = replace(read_inputs(inputs), confidences=chosen.options)
     coverage = Coverage()
     attributes = _Attributes(chosen)
-    given = with_yaml(candidates)
-    cases = (case for batch in open_candidates(given, reading, coverage) for case in batch)
+    rows = with_yaml(candidates)
+    cases = (case for batch in open_candidates(rows, reading, coverage) for case in batch)
     return TriageResult((attributes.decide(case) for case in cases), coverage)
 
 
@@ -363,9 +363,9 @@ class _Attributes:
         self._thresholds = chosen.attributes
         # An object with an attribute below it is not a value itself.
         self._parents = {
-            path[:place]
+            path[:index]
             for path in chosen.attributes
-            for place, char in enumerate(path)
+            for index, char in enumerate(path)
             if char in ".["
         }
 
@@ -387,15 +387,17 @@ class _Attributes:
         if isinstance(value, dict) and value and not whole:
             entries = f"{attribute}[]"
             for key, part in value.items():
-                own = join(attribute, key)
-                known = own in self._thresholds or own in self._parents
+                inner = join(attribute, key)
+                known = inner in self._thresholds or inner in self._parents
                 is_entry = not known and (entries in self._parents or entries in self._thresholds)
                 rated = confidences.get(key) if isinstance(confidences, dict) else None
-                yield from self._fields(part, rated, join(path, key), entries if is_entry else own)
+                yield from self._fields(
+                    part, rated, join(path, key), entries if is_entry else inner
+                )
         elif isinstance(value, list) and value and not whole:
-            for place, part in enumerate(value):
-                rated = confidences[place] if isinstance(confidences, list) else None
-                yield from self._fields(part, rated, f"{path}[{place}]", f"{attribute}[]")
+            for index, part in enumerate(value):
+                rated = confidences[index] if isinstance(confidences, list) else None
+                yield from self._fields(part, rated, f"{path}[{index}]", f"{attribute}[]")
         else:
             confidence = least_confidence(confidences)
             if is_present(value) and (confidence is not None or value not in ([], {})):

@@ -8,8 +8,7 @@ from typing import Final, TypedDict, Unpack
 
 import click
 
-from fieldmark.analyses.calibrate import calibrate
-from fieldmark.analyses.label import ORDERS, LabelSheet, label
+from fieldmark.analyses.calibrate import ORDERS, LabelSheet, calibrate, label
 from fieldmark.analyses.review import review, review_note, rules_path
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, make_group, option, reject_options

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from fieldmark.analyses.doctor import Check, CheckStatus, doctor
+from fieldmark.analyses.doctor import Check, CheckStatus, doctor, plugins
 from fieldmark.analyses.lint import lint
-from fieldmark.analyses.plugins import plugins
 from fieldmark.cli.defaults import Defaults
 from fieldmark.cli.exit_codes import ExitCode, combine_exit_codes
 from fieldmark.cli.help import make_command, option, reject_options

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from fieldmark.analyses.improve import FindSlicesResult
     from fieldmark.analyses.result import RunResult
-    from fieldmark.analyses.slices import FindSlicesResult
     from fieldmark.metrics.summary import Summary
 
 

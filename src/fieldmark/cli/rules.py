@@ -9,8 +9,7 @@ from typing import Final, TypedDict, Unpack
 import click
 
 from fieldmark.analyses.infer import propose_rules
-from fieldmark.analyses.preview import preview_rules
-from fieldmark.analyses.rescore import rescore
+from fieldmark.analyses.rescore import preview_rules, rescore
 from fieldmark.cli.exit_codes import ExitCode, run_exit_code
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import (

@@ -107,7 +107,7 @@ def score_command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> i
         keep_cases = given["find_slices"] or annotations is not None
         run = score_with(options, progress=progress, keep_cases=keep_cases)
     if given["find_slices"]:
-        from fieldmark.analyses.slices import find_slices
+        from fieldmark.analyses.improve import find_slices
 
         weak = find_slices(run)
     print_run(run, given["output"], weak)
@@ -119,7 +119,7 @@ def score_command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> i
 
 def _rank(options: RunOptions, candidates: tuple[str, ...], given: _Arguments) -> int:
     """Make one run for each of several predictions, and print their ranking."""
-    from fieldmark.analyses.score_many import named_candidates, score_many_with
+    from fieldmark.analyses.rank import named_candidates, score_many_with
     from fieldmark.cli.compare import print_ranking
     from fieldmark.runs.run_directory import new_run_id
 

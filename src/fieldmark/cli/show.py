@@ -7,10 +7,8 @@ from typing import Final
 
 import click
 
-from fieldmark.analyses.explain import explain
-from fieldmark.analyses.improve import improve
-from fieldmark.analyses.show import CaseDetails, CaseFilter, show_case, show_cases
-from fieldmark.analyses.slices import find_slices
+from fieldmark.analyses.improve import find_slices, improve
+from fieldmark.analyses.show import CaseDetails, CaseFilter, explain, show_case, show_cases
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import (
     Integer,

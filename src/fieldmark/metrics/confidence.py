@@ -262,7 +262,7 @@ class ConfidenceSummary:
 
 
 def summarize_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> ConfidenceSummary:
-    """Compute all figures of a run for the target precisions of the options."""
+    """Compute all metrics of confidences of a run for the target precisions of the options."""
     targets = options.precision
     documents = _descending(tally.documents)
     total = sum(tally.documents.values())
@@ -288,7 +288,7 @@ def summarize_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> 
 
 
 def pooled_confidence(tally: ConfidenceTally, options: ConfidenceOptions) -> ConfidenceSummary:
-    """Compute the figures of all fields of a group of cases, without its curves."""
+    """Compute the metrics of confidences of all fields of a group of cases, without its curves."""
     summary = summarize_confidence(tally, options)
     return replace(summary, pooled=replace(summary.pooled, bins=(), curve=()), attributes={})
 
@@ -298,7 +298,7 @@ def confidence_figures(
     targets: Sequence[float] = (),
     points: int = _CURVE_POINTS,
 ) -> ConfidenceFigures:
-    """Compute the figures of some fields, with this number of points of the curve.
+    """Compute the metrics of confidences of some fields, with this number of points of the curve.
 
     >>> confidence_figures({(0.9, True): 9, (0.9, False): 1}).ece
     0.0

@@ -219,10 +219,10 @@ def _sides(node: TreeNode, *, styled: bool) -> tuple[Text, Text]:
     expected, candidate = node.expected, node.candidate
     if candidate == SAME:
         return Text(_value_text(expected)), Text(_value_text(expected), "dim")
-    ours, theirs = _characters(expected), _characters(candidate)
-    if ours is None or theirs is None or node.mark not in _DIFFERENT:
+    expected_text, candidate_text = _characters(expected), _characters(candidate)
+    if expected_text is None or candidate_text is None or node.mark not in _DIFFERENT:
         return _plain(expected), _plain(candidate)
-    pieces = differing_pieces(ours, theirs)
+    pieces = differing_pieces(expected_text, candidate_text)
     brackets = not styled and any(piece.shared for piece in pieces[0])
     return (
         _marked(pieces[0], expected, side=0, brackets=brackets),
@@ -240,16 +240,16 @@ def _explanation(node: TreeNode, mark: _Mark) -> Text:
             side = "predicted" if key.candidate is None else "expected"
             similar = number(key.nearest_similarity)
             parts.append(f"nearest: {side} {_place_text(key.nearest)}, all fields {similar}")
-    if (found := node.comparison) is not None:
-        if found.reason:
-            parts.append(found.reason.replace("_", " "))
-        if found.similarity is not None:
-            parts.append(f"similarity {number(found.similarity)}")
-        if found.score is not None:
-            parts.append(f"score {number(found.score)}")
-        parts += filter(None, (*found.flags, found.note))
-        if found.confidence is not None:
-            parts.append(f"confidence {number(found.confidence, 4)}")
+    if (comparison := node.comparison) is not None:
+        if comparison.reason:
+            parts.append(comparison.reason.replace("_", " "))
+        if comparison.similarity is not None:
+            parts.append(f"similarity {number(comparison.similarity)}")
+        if comparison.score is not None:
+            parts.append(f"score {number(comparison.score)}")
+        parts += filter(None, (*comparison.flags, comparison.note))
+        if comparison.confidence is not None:
+            parts.append(f"confidence {number(comparison.confidence, 4)}")
     return Text(visible("; ".join(parts)), mark.style)
 
 
@@ -339,13 +339,13 @@ def differing_pieces(expected: str, candidate: str) -> tuple[list[TextPiece], li
     if Indel.normalized_similarity(expected, candidate) < _MIN_SIMILARITY:
         whole = [[TextPiece(text, shared=False)] if text else [] for text in (expected, candidate)]
         return whole[0], whole[1]
-    ours: list[TextPiece] = []
-    theirs: list[TextPiece] = []
+    expected_pieces: list[TextPiece] = []
+    candidate_pieces: list[TextPiece] = []
     for step in Indel.opcodes(expected, candidate):
         shared = step.tag == "equal"
-        _add_piece(ours, expected[step.src_start : step.src_end], shared=shared)
-        _add_piece(theirs, candidate[step.dest_start : step.dest_end], shared=shared)
-    return ours, theirs
+        _add_piece(expected_pieces, expected[step.src_start : step.src_end], shared=shared)
+        _add_piece(candidate_pieces, candidate[step.dest_start : step.dest_end], shared=shared)
+    return expected_pieces, candidate_pieces
 
 
 def _add_piece(pieces: list[TextPiece], text: str, *, shared: bool) -> None:

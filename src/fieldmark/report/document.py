@@ -87,7 +87,7 @@ class Heading(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """A list of lines, with `more` items that are not shown; `noun` names the items."""
+    """A list of lines; `more` items are not shown, and `noun` is what the items are."""
 
     lines: Sequence[Line]
     more: int = 0
@@ -140,11 +140,11 @@ class Column:
 
     def cell(self, row: Row) -> tuple[str, Tone]:
         """Return the text and the style of the cell of a row."""
-        found = row.get(self.key)
-        if not isinstance(found, Cell):
-            return found if isinstance(found, str) else _text(found, self.format), self.tone
-        text = _text(found.value, self.format) if found.text is None else found.text
-        return text, found.tone or self.tone
+        cell = row.get(self.key)
+        if not isinstance(cell, Cell):
+            return cell if isinstance(cell, str) else _text(cell, self.format), self.tone
+        text = _text(cell.value, self.format) if cell.text is None else cell.text
+        return text, cell.tone or self.tone
 
 
 def _text(value: JsonValue | Missing, shown: Format) -> str:

@@ -234,11 +234,11 @@ class CaseFrame(_RecordFrame):
     def __getitem__(self, case_id: str) -> CaseResult:
         if not isinstance(case_id, str):
             raise TypeError(f"the id of a case is a string, got {type(case_id).__name__}")
-        found = self._source.find(case_id)
-        if found is None:
+        case = self._source.find(case_id)
+        if case is None:
             ids = [case.id for case in islice(self, _MAX_IDS)]
             raise KeyError(with_hint(f"case {case_id!r} not found", did_you_mean(case_id, ids)))
-        return found
+        return case
 
     def to_dict(self) -> JsonObject:
         """Return all cases as JSON, by id."""
@@ -321,7 +321,7 @@ class AttributeFrame(_Frame, Mapping[str, AttributeSummary]):
 
     def to_dict(self) -> JsonObject:
         """Return all metrics as JSON, by path."""
-        return {path: to_json(each) for path, each in self.items()}
+        return {path: to_json(metrics) for path, metrics in self.items()}
 
     def document(self) -> Document:
         """Return one line per attribute, worst first."""

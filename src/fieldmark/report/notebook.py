@@ -34,13 +34,13 @@ def run_html(summary: Summary, *, top: int, hint: str) -> str:
     rows = [
         {
             "Attribute": truncate(path, _MAX_LENGTH),
-            **{name.upper(): getattr(each, name) for name in ("tp", "tn", "fp", "fn")},
-            "Precision": each.precision,
-            "Recall": each.recall,
-            "F1": each.f1,
-            "Mistakes": mistake_counts(each.errors_by_type),
+            **{name.upper(): getattr(metrics, name) for name in ("tp", "tn", "fp", "fn")},
+            "Precision": metrics.precision,
+            "Recall": metrics.recall,
+            "F1": metrics.f1,
+            "Mistakes": mistake_counts(metrics.errors_by_type),
         }
-        for path, each in attributes[:top]
+        for path, metrics in attributes[:top]
     ]
     parts = [*_lines(summary), *([html_table(rows)] if rows else [])]
     if len(attributes) > top:

@@ -187,24 +187,27 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
         texts.append([visible(column.title), *_visible([text for text, _ in cells])])
         tones.append([Tone.STRONG, *(tone for _, tone in cells)])
     sizes = [_cell_widths(column) for column in texts]
-    widest = [max(column.min_width, *own) for column, own in zip(columns, sizes, strict=True)]
+    widest = [
+        max(column.min_width, *cell_widths)
+        for column, cell_widths in zip(columns, sizes, strict=True)
+    ]
     widths = _fit_widths(widest, _folding(columns), width - table.gap * (len(columns) - 1))
     gaps = ["", *[" " * table.gap] * (len(columns) - 1)]
     layout = list(zip(columns, widths, gaps, strict=True))
     padded = [_padded(*column) for column in zip(texts, sizes, layout, strict=True)]
     folded = {
         index
-        for own, size in zip(sizes, widths, strict=True)
-        if max(own) > size
-        for index, number in enumerate(own)
+        for cells, size in zip(sizes, widths, strict=True)
+        if max(cells) > size
+        for index, number in enumerate(cells)
         if number > size
     }
     rows = enumerate(zip(zip(*padded, strict=True), zip(*tones, strict=True), strict=True))
     for index, (line, row_tones) in rows:
         if index in folded:
             parts = [
-                [shorten(own[index], size)] if column.cuts else _wrapped(own[index], size)
-                for own, (column, size, _) in zip(texts, layout, strict=True)
+                [shorten(cells[index], size)] if column.cuts else _wrapped(cells[index], size)
+                for cells, (column, size, _) in zip(texts, layout, strict=True)
             ]
             for part in zip_longest(*parts, fillvalue=""):
                 yield [
@@ -220,12 +223,12 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
 
 
 def _side_by_side(tables: Sequence[Table], width: int) -> Iterator[Sequence[Span]]:
-    """Yield the lines of tables, with as many tables beside each other as fit."""
+    """Yield the lines of tables, as many beside each other as fit."""
     beside: list[tuple[int, list[Sequence[Span]]]] = []
     for table in tables:
         lines = list(_table_lines(table, width))
         size = max(_cell_widths(["".join(text for text, _ in spans) for spans in lines]))
-        if beside and sum(own + _TABLE_GAP for own, _ in beside) + size > width:
+        if beside and sum(table_width + _TABLE_GAP for table_width, _ in beside) + size > width:
             yield from _joined(beside)
             yield ()
             beside = []
@@ -237,8 +240,8 @@ def _joined(beside: Sequence[tuple[int, Sequence[Sequence[Span]]]]) -> Iterator[
     for parts in zip_longest(*(lines for _, lines in beside)):
         spans: list[Span] = []
         for (size, _), part in zip(beside, parts, strict=True):
-            own = part or [(" " * size, Tone.PLAIN)]
-            spans += [*own, (" " * _TABLE_GAP, Tone.PLAIN)]
+            spans += part or [(" " * size, Tone.PLAIN)]
+            spans.append((" " * _TABLE_GAP, Tone.PLAIN))
         yield spans[:-1]
 
 
@@ -255,18 +258,18 @@ def _padded(
 
 def _folding(columns: Sequence[Column]) -> list[int]:
     """Return the positions of the columns that may be folded."""
-    declared = [place for place, column in enumerate(columns) if column.folds or column.cuts]
-    left = [place for place, column in enumerate(columns) if column.alignment is Align.LEFT]
+    declared = [index for index, column in enumerate(columns) if column.folds or column.cuts]
+    left = [index for index, column in enumerate(columns) if column.alignment is Align.LEFT]
     return declared or left[:1]
 
 
 def _fit_widths(widest: Sequence[int], folding: Sequence[int], width: int) -> list[int]:
     """Return the widths of columns: columns that fold are narrowed, beginning with the last."""
     widths = list(widest)
-    for place in reversed(folding):
+    for index in reversed(folding):
         over = sum(widths) - width
         if over > 0:
-            widths[place] = max(min(_MIN_WIDTH, widths[place]), widths[place] - over)
+            widths[index] = max(min(_MIN_WIDTH, widths[index]), widths[index] - over)
     return widths
 
 

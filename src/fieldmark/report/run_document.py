@@ -143,7 +143,7 @@ def _score_tone(value: float | None) -> Tone:
 
 
 def _score_tables(summary: Summary) -> tuple[list[Table], str]:
-    """Return scores, mistakes and quality, beginning with the primary metric, and a formula."""
+    """Return scores, mistakes and quality, the primary metric first, and a formula."""
     macro, micro, quality = summary.macro, summary.micro, summary.quality
     rqs_leads = next(iter(summary.metrics)) == "rqs"
     # With evaluators, the convention only counts fields; the evaluators score the cases.
@@ -202,15 +202,15 @@ def _named_table(
     columns = [
         Column(
             title,
-            str(place),
-            align=Align.LEFT if place == 0 or (noted and place == last) else Align.RIGHT,
-            folds=place == 0,
+            str(index),
+            align=Align.LEFT if index == 0 or (noted and index == last) else Align.RIGHT,
+            folds=index == 0,
         )
-        for place, title in enumerate(titles)
+        for index, title in enumerate(titles)
     ]
     return Table(
         columns=columns,
-        rows=[{str(place): cell for place, cell in enumerate(row)} for row in rows],
+        rows=[{str(index): cell for index, cell in enumerate(row)} for row in rows],
     )
 
 
@@ -274,19 +274,19 @@ def confidence_blocks(confidence: ConfidenceSummary, *, top: int | None = None) 
         rows=[
             {
                 "attribute": name,
-                "fields": own.fields,
-                "without": own.without_confidence,
-                "wrong": own.wrong,
-                "auroc": own.auroc,
-                "ece": own.ece,
-                "brier": own.brier,
+                "fields": attribute_figures.fields,
+                "without": attribute_figures.without_confidence,
+                "wrong": attribute_figures.wrong,
+                "auroc": attribute_figures.auroc,
+                "ece": attribute_figures.ece,
+                "brier": attribute_figures.brier,
             }
-            for name, own in figures
+            for name, attribute_figures in figures
         ],
     )
     lines: list[Line] = []
     for key, pooled in confidence.pooled.targets.items():
-        targets = [(name, own.targets[key]) for name, own in figures]
+        targets = [(name, attribute_figures.targets[key]) for name, attribute_figures in figures]
         yield Table(
             name="targets",
             columns=(
@@ -430,7 +430,7 @@ def _seconds_per_call(usage: JsonObject) -> float | None:
 
 
 def usage_lines(spent: JsonObject, usage: JsonObject) -> Iterator[str]:
-    """Yield one line per model: the calls that were paid for, and the responses from the cache."""
+    """Yield one line per model: paid calls, and responses from the cache."""
     models = spent.get("asked")
     for model in models if isinstance(models, list) else []:
         if isinstance(model, dict):
@@ -446,8 +446,8 @@ def usage_lines(spent: JsonObject, usage: JsonObject) -> Iterator[str]:
                 price = _cost(", which cost", model.get("replayed_cost"))
                 line += f"; cached responses of {plural(replayed, 'call')}{price}"
             if model.get("name") == _CHAT_TARGET:
-                own = _target_usage(usage)
-                served, seconds = own.get("models"), _seconds_per_call(own)
+                target_usage = _target_usage(usage)
+                served, seconds = target_usage.get("models"), _seconds_per_call(target_usage)
                 line += (
                     f"; served by {', '.join(map(str, served))}" if isinstance(served, list) else ""
                 )

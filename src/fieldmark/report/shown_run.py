@@ -41,7 +41,7 @@ class ShownRun:
     @property
     def title(self) -> str:
         """The name of the run for people."""
-        inputs = [each.name for each in self.manifest.inputs]
+        inputs = [source.name for source in self.manifest.inputs]
         return run_title(self.label, self.manifest.eval, inputs, self.name)
 
     def without_values(self) -> ShownRun:
@@ -56,7 +56,7 @@ class ShownRun:
             self,
             has_values=False,
             reviews=[
-                {key: each[key] for key in _NO_VALUES if key in each} for each in self.reviews
+                {key: review[key] for key in _NO_VALUES if key in review} for review in self.reviews
             ],
             cases=lambda: (case.without_values() for case in cases()),
             manifest=Manifest(
@@ -89,7 +89,7 @@ def gates_failed_first(summary: Summary) -> list[GateResult]:
 
 def comparators_by_attribute(attributes: Iterable[Attribute]) -> Mapping[str, str]:
     """Return the comparator of every attribute, or several if rules differ by position."""
-    found: dict[str, dict[str, None]] = {}
-    for each in attributes:
-        found.setdefault(each.path, {})[each.comparator] = None
-    return {path: ", ".join(names) for path, names in found.items()}
+    names_by_path: dict[str, dict[str, None]] = {}
+    for attribute in attributes:
+        names_by_path.setdefault(attribute.path, {})[attribute.comparator] = None
+    return {path: ", ".join(names) for path, names in names_by_path.items()}

@@ -35,7 +35,7 @@ _OUTCOME_TEXTS: Final = {
     "omission": "missing",
     "hallucination": "extra",
 }
-"""Outcomes whose names in JSON differ from the names for people."""
+"""Outcomes whose names in JSON differ from their names for people."""
 
 _FAILURE_TEXTS: Final = {
     "unknown_metric": "a gate names an unknown metric",
@@ -99,7 +99,7 @@ _COLUMN_TYPES: Final[Mapping[object, ColumnType]] = {
     float | None: ColumnType.NUMBER,
 }
 ATTRIBUTE_COLUMNS: Final = {
-    name: _COLUMN_TYPES[each] for name, each in get_type_hints(AttributeRow).items()
+    name: _COLUMN_TYPES[annotation] for name, annotation in get_type_hints(AttributeRow).items()
 }
 """The columns of a table of attributes."""
 
@@ -109,18 +109,18 @@ def attribute_rows(summary: Summary) -> list[AttributeRow]:
     return [
         AttributeRow(
             attribute=path,
-            tp=each.tp,
-            tn=each.tn,
-            fp=each.fp,
-            fn=each.fn,
-            precision=each.precision,
-            recall=each.recall,
-            f1=each.f1,
-            accuracy=each.accuracy,
-            errors=each.errors,
-            **each.errors_by_type._asdict(),
+            tp=metrics.tp,
+            tn=metrics.tn,
+            fp=metrics.fp,
+            fn=metrics.fn,
+            precision=metrics.precision,
+            recall=metrics.recall,
+            f1=metrics.f1,
+            accuracy=metrics.accuracy,
+            errors=metrics.errors,
+            **metrics.errors_by_type._asdict(),
         )
-        for path, each in worst_attributes(summary.attributes)
+        for path, metrics in worst_attributes(summary.attributes)
     ]
 
 
@@ -181,14 +181,18 @@ def gate_text(gate: GateResult, *, name: str | None = None) -> str:
 
 
 def split_warnings(summary: Summary) -> tuple[list[str], list[str]]:
-    """Return the warnings to show before the metrics of a run, and the warnings for the end."""
+    """Return the warnings to show before the metrics of a run, and the warnings to show after."""
     first = summary.structural_warnings
     return list(first), [text for text in summary.warnings if text not in first]
 
 
 def evaluator_errors(summary: Summary) -> list[str]:
     """Return why evaluators could not score anything, with their names."""
-    return [f"{name}: {each.error}" for name, each in summary.evaluators.items() if each.error]
+    return [
+        f"{name}: {evaluator.error}"
+        for name, evaluator in summary.evaluators.items()
+        if evaluator.error
+    ]
 
 
 def gate_line(gate: GateResult) -> str:
@@ -224,26 +228,30 @@ def slice_metrics(summary: Summary) -> list[str]:
 def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
     """Return the slices of a run by key, the lowest primary metric first."""
     shown = slice_metrics(summary)
-    found: dict[str, list[SliceRow]] = {}
+    rows_by_key: dict[str, list[SliceRow]] = {}
     for key, slices in summary.slice_groups().items():
         rows: list[SliceRow] = []
-        for value, each in slices.items():
-            interval = None if each.intervals is None else each.intervals.metrics.get(shown[0])
+        for value, metrics in slices.items():
+            interval = (
+                None if metrics.intervals is None else metrics.intervals.metrics.get(shown[0])
+            )
             few = (
-                each.cases.scored < _FEW if interval is None else interval[1] - interval[0] > _WIDE
+                metrics.cases.scored < _FEW
+                if interval is None
+                else interval[1] - interval[0] > _WIDE
             )
             rows.append(
                 SliceRow(
                     value or NO_VALUE,
-                    each.cases.total,
-                    tuple(each.metrics[name] for name in shown),
+                    metrics.cases.total,
+                    tuple(metrics.metrics[name] for name in shown),
                     interval,
-                    each.flags.get(shown[0], ()),
-                    each.intervals is not None and few,
+                    metrics.flags.get(shown[0], ()),
+                    metrics.intervals is not None and few,
                 )
             )
-        found[key] = sorted(rows, key=lambda row: (_lowest_first(row.metrics[0]), row.value))
-    return found
+        rows_by_key[key] = sorted(rows, key=lambda row: (_lowest_first(row.metrics[0]), row.value))
+    return rows_by_key
 
 
 def _lowest_first(value: float | None) -> float:

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import fieldmark as fm
-from fieldmark.report.exports.csv import write_csv, write_outcomes_csv
+from fieldmark.report.exports.csv import AttributesCsv, OutcomesCsv
 from fieldmark.report.render import csv_table
 from unit.report.exported import CANDIDATES, FORMULAS, TRUTH, hostile_run, ordinary_run, shown
 
@@ -41,12 +41,12 @@ def test_attributes_are_those_that_score_prints(tmp_path):
         {"id": "e", "candidate": {}},
     ]
     result = fm.score(truth, candidates, out=tmp_path / "run")
-    write_csv(shown(tmp_path / "run"), tmp_path / "a.csv")
+    AttributesCsv().write(shown(tmp_path / "run"), tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text("utf-8") == csv_table(result.summary)
 
 
 def test_outcomes_have_one_row_per_field(ordinary, tmp_path):
-    write_outcomes_csv(ordinary, tmp_path / "o.csv")
+    OutcomesCsv().write(ordinary, tmp_path / "o.csv")
     rows = read_csv(tmp_path / "o.csv")
     outcomes = [(row["case_id"], row["path"], row["outcome"]) for row in rows]
     assert outcomes == [
@@ -68,7 +68,7 @@ def test_outcomes_have_one_row_per_field(ordinary, tmp_path):
 
 
 def test_no_cell_starts_like_a_formula(hostile, tmp_path):
-    for write in (write_csv, write_outcomes_csv):
+    for write in (AttributesCsv().write, OutcomesCsv().write):
         write(hostile, tmp_path / "x.csv")
         texts = [cell for row in read_csv(tmp_path / "x.csv") for cell in row.values()]
         assert [text for text in texts if FORMULA.match(text) and not NUMBER.match(text)] == []

@@ -11,7 +11,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.model.case import CaseInput
-from fieldmark.report.exports.eval_results import write_eval_results
+from fieldmark.report.exports.eval_results import EvalResults
 from unit.report.exported import CANDIDATES, TRUTH, hostile_run, ordinary_run, shown
 
 SCHEMA = json.loads(
@@ -72,7 +72,7 @@ def flat(metrics):
 
 
 def written(run, tmp_path):
-    write_eval_results(run, tmp_path / "eval-results.json")
+    EvalResults().write(run, tmp_path / "eval-results.json")
     document = json.loads((tmp_path / "eval-results.json").read_text("utf-8"))
     jsonschema_rs.validator_for(SCHEMA).validate(document)
     return document

@@ -9,13 +9,13 @@ import sys
 import pytest
 
 import fieldmark as fm
-from fieldmark.report.exports.csv import write_outcomes_csv
-from fieldmark.report.exports.eval_results import write_eval_results
-from fieldmark.report.exports.json import write_json
-from fieldmark.report.exports.junit import write_junit
-from fieldmark.report.exports.markdown import write_markdown
-from fieldmark.report.exports.parquet import write_parquet
-from fieldmark.report.exports.xlsx import write_xlsx
+from fieldmark.report.exports.csv import OutcomesCsv
+from fieldmark.report.exports.eval_results import EvalResults
+from fieldmark.report.exports.json import Json
+from fieldmark.report.exports.junit import Junit
+from fieldmark.report.exports.markdown import Markdown
+from fieldmark.report.exports.parquet import Parquet
+from fieldmark.report.exports.xlsx import Xlsx
 from fieldmark.report.html.metrics import evaluator_lines
 from fieldmark.report.render import document_text
 from fieldmark.report.run_document import run_document
@@ -46,13 +46,13 @@ def details(results):
 
 
 def test_tables_of_fields_have_the_results_in_the_first_row_of_a_case(run, tmp_path):
-    write_outcomes_csv(run, tmp_path / "out.csv")
+    OutcomesCsv().write(run, tmp_path / "out.csv")
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text("utf-8").splitlines()))
     found = {row["case_id"]: row["evaluator_results"] for row in rows if row["evaluator_results"]}
     assert [details(json.loads(found[name])) for name in ("a", "none")] == [{"words": 3}] * 2
     from pyarrow import parquet
 
-    write_parquet(run, tmp_path / "out.parquet")
+    Parquet().write(run, tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet").to_pylist()
     assert [row["evaluator_results"] or "" for row in table] == [
         row["evaluator_results"] for row in rows
@@ -60,8 +60,8 @@ def test_tables_of_fields_have_the_results_in_the_first_row_of_a_case(run, tmp_p
 
 
 def test_documents_have_the_results_of_each_case(run, tmp_path):
-    write_json(run, tmp_path / "out.json")
-    write_eval_results(run, tmp_path / "eval.json")
+    Json().write(run, tmp_path / "out.json")
+    EvalResults().write(run, tmp_path / "eval.json")
     whole, evals = (json.loads((tmp_path / each).read_text()) for each in ("out.json", "eval.json"))
     for case in (whole["cases"][0], evals["eval_results"][0]):
         assert details(case["evaluator_results"]) == {"words": 3}
@@ -71,7 +71,7 @@ def test_documents_have_the_results_of_each_case(run, tmp_path):
 def test_spreadsheet_has_a_sheet_of_evaluator_results(run, tmp_path):
     import openpyxl
 
-    write_xlsx(run, tmp_path / "out.xlsx")
+    Xlsx().write(run, tmp_path / "out.xlsx")
     book = openpyxl.load_workbook(tmp_path / "out.xlsx")
     head, first, *_ = book["Evaluators"].iter_rows(values_only=True)
     row = dict(zip(head, first, strict=True))
@@ -82,7 +82,7 @@ def test_spreadsheet_has_a_sheet_of_evaluator_results(run, tmp_path):
 
 
 def test_junit_failures_have_the_misses_of_judges_and_fields_once(run, tmp_path):
-    write_junit(run, tmp_path / "out.xml")
+    Junit().write(run, tmp_path / "out.xml")
     text = (tmp_path / "out.xml").read_text("utf-8")
     assert "judge: too short" in text
     assert '{"words":3}' in text
@@ -91,7 +91,7 @@ def test_junit_failures_have_the_misses_of_judges_and_fields_once(run, tmp_path)
 
 
 def test_reports_show_the_error_of_an_evaluator(run, tmp_path):
-    write_markdown(run, tmp_path / "out.md")
+    Markdown().write(run, tmp_path / "out.md")
     assert ERROR in (tmp_path / "out.md").read_text("utf-8")
     assert evaluator_lines(run.summary)[2]["error"].startswith(ERROR)
 
@@ -100,13 +100,13 @@ def test_reports_mark_the_mean_score_of_an_evaluator_that_had_nothing_to_score(r
     import openpyxl
 
     assert [line["vacuous"] for line in evaluator_lines(run.summary)] == [False, False, True]
-    write_markdown(run, tmp_path / "out.md")
+    Markdown().write(run, tmp_path / "out.md")
     assert "| `typo` | 1.000 (vacuous) |" in (tmp_path / "out.md").read_text("utf-8")
     lines = document_text(run_document(run.summary)).splitlines()
     assert [line.split()[:3] for line in lines if line.startswith("typo ")] == [
         ["typo", "1.000", "(vacuous)"]
     ]
-    write_xlsx(run, tmp_path / "out.xlsx")
+    Xlsx().write(run, tmp_path / "out.xlsx")
     rows = openpyxl.load_workbook(tmp_path / "out.xlsx")["Summary"].iter_rows(values_only=True)
     assert {row[0]: row[5] for row in rows if row[4] == "mean score"} == {
         "evaluator: judge": None,
@@ -117,7 +117,7 @@ def test_reports_mark_the_mean_score_of_an_evaluator_that_had_nothing_to_score(r
 
 def test_without_values_results_have_no_texts(run, tmp_path):
     private = run.without_values()
-    for write in (write_outcomes_csv, write_json, write_eval_results, write_junit):
+    for write in (OutcomesCsv().write, Json().write, EvalResults().write, Junit().write):
         write(private, tmp_path / "out")
         text = (tmp_path / "out").read_text("utf-8")
         assert "too short" not in text

@@ -12,7 +12,7 @@ import pytest
 from fieldmark.errors import StorageError
 from fieldmark.evaluators.base import Score
 from fieldmark.model.case import Verdict
-from fieldmark.report.exports.junit import JunitFile, write_junit
+from fieldmark.report.exports.junit import Junit, JunitFile
 from unit.report.exported import hostile_run, ordinary_run
 
 SCHEMA = {
@@ -36,7 +36,7 @@ def check(element):
 
 
 def parsed(run, tmp_path):
-    write_junit(run, tmp_path / "junit.xml")
+    Junit().write(run, tmp_path / "junit.xml")
     root = ET.fromstring((tmp_path / "junit.xml").read_bytes())  # noqa: S314 - our own file
     check(root)
     [convention] = root.find("properties")

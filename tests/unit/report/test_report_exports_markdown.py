@@ -9,11 +9,11 @@ import pytest
 
 from fieldmark.metrics.summary import RunIntervals
 from fieldmark.report.exports.markdown import (
+    Markdown,
+    MarkdownShort,
     in_code,
     markdown,
     short_markdown,
-    write_markdown,
-    write_markdown_short,
 )
 from unit.report.exported import HOSTILE, hostile_run, ordinary_run
 
@@ -112,7 +112,7 @@ def test_a_run_without_mistakes_has_no_worst_cases(tmp_path):
 
 
 def test_both_forms_are_written_as_utf_8(run, tmp_path):
-    write_markdown(run, tmp_path / "a.md")
-    write_markdown_short(run, tmp_path / "b.md")
+    Markdown().write(run, tmp_path / "a.md")
+    MarkdownShort().write(run, tmp_path / "b.md")
     assert (tmp_path / "a.md").read_text("utf-8") == markdown(run)
     assert (tmp_path / "b.md").read_text("utf-8") == short_markdown(run)

@@ -10,7 +10,7 @@ import pytest
 from fieldmark.report import frames
 from fieldmark.report.exports import parquet
 from fieldmark.report.exports.common import FIELD_COLUMNS
-from fieldmark.report.exports.parquet import write_parquet
+from fieldmark.report.exports.parquet import Parquet
 from unit.report.exported import HOSTILE, hostile_run, ordinary_run
 
 
@@ -25,7 +25,7 @@ def hostile(tmp_path_factory):
 
 
 def test_every_field_is_written_with_values_as_json(ordinary, tmp_path):
-    write_parquet(ordinary, tmp_path / "o.parquet")
+    Parquet().write(ordinary, tmp_path / "o.parquet")
     table = pq.read_table(tmp_path / "o.parquet")
     assert table.column_names == list(FIELD_COLUMNS)
     first, second, *_, last = table.to_pylist()
@@ -38,7 +38,7 @@ def test_every_field_is_written_with_values_as_json(ordinary, tmp_path):
 def test_rows_are_written_in_row_groups(ordinary, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_ROW_GROUP", 4)
     monkeypatch.setattr(frames, "_BATCH", 2)
-    write_parquet(ordinary, tmp_path / "o.parquet")
+    Parquet().write(ordinary, tmp_path / "o.parquet")
     file = pq.ParquetFile(tmp_path / "o.parquet")
     assert (file.num_row_groups, file.metadata.num_rows) == (3, 10)
     assert file.read().to_pylist() == whole(ordinary, tmp_path, monkeypatch)
@@ -46,12 +46,12 @@ def test_rows_are_written_in_row_groups(ordinary, tmp_path, monkeypatch):
 
 def whole(run, tmp_path, monkeypatch):
     monkeypatch.undo()
-    write_parquet(run, tmp_path / "whole.parquet")
+    Parquet().write(run, tmp_path / "whole.parquet")
     return pq.read_table(tmp_path / "whole.parquet").to_pylist()
 
 
 def test_every_string_round_trips(hostile, tmp_path):
-    write_parquet(hostile, tmp_path / "o.parquet")
+    Parquet().write(hostile, tmp_path / "o.parquet")
     rows = pq.read_table(tmp_path / "o.parquet").to_pylist()
     found = {json.loads(row["expected"]) for row in rows if row["path"] == "same"}
     assert found == {text for text in HOSTILE if text}

@@ -12,7 +12,7 @@ import fieldmark as fm
 from fieldmark.analyses.report import write_report
 from fieldmark.errors import StorageError
 from fieldmark.report.exports.common import case_columns, field_columns
-from fieldmark.report.exports.sqlite import write_sqlite
+from fieldmark.report.exports.sqlite import Sqlite
 from unit.report.exported import FORMULAS, hostile_run, ordinary_run
 
 
@@ -28,7 +28,7 @@ def query(path, text):
 
 def test_tables_contain_metrics_attributes_cases_and_fields(ordinary, tmp_path):
     path = tmp_path / "report.db"
-    write_sqlite(ordinary, path)
+    Sqlite().write(ordinary, path)
     tables = query(path, "SELECT name FROM sqlite_master WHERE type = 'table'")
     assert [name for (name,) in tables] == ["metrics", "attributes", "cases", "fields"]
     metrics = dict(query(path, "SELECT * FROM metrics"))
@@ -46,7 +46,7 @@ def test_tables_contain_metrics_attributes_cases_and_fields(ordinary, tmp_path):
 
 def test_columns_are_those_of_other_exports_and_typed(ordinary, tmp_path):
     path = tmp_path / "report.db"
-    write_sqlite(ordinary, path)
+    Sqlite().write(ordinary, path)
     cases = {name: kind for _, name, kind, *_ in query(path, "PRAGMA table_info(cases)")}
     assert list(cases) == list(case_columns())
     assert (cases["case_id"], cases["score"], cases["tp"]) == ("TEXT", "REAL", "INTEGER")
@@ -57,7 +57,7 @@ def test_columns_are_those_of_other_exports_and_typed(ordinary, tmp_path):
 
 
 def test_text_from_documents_is_never_sql(tmp_path):
-    write_sqlite(hostile_run(tmp_path / "run"), tmp_path / "report.db")
+    Sqlite().write(hostile_run(tmp_path / "run"), tmp_path / "report.db")
     values = {
         json.loads(value)
         for (value,) in query(tmp_path / "report.db", "SELECT expected FROM fields")
@@ -102,5 +102,5 @@ def test_failure_leaves_no_file(ordinary, tmp_path, monkeypatch):
 
     monkeypatch.setattr(sqlite3, "connect", full)
     with pytest.raises(StorageError, match="database or disk is full"):
-        write_sqlite(ordinary, tmp_path / "report.db")
+        Sqlite().write(ordinary, tmp_path / "report.db")
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 from fieldmark.report.exports import xlsx
-from fieldmark.report.exports.xlsx import write_xlsx
+from fieldmark.report.exports.xlsx import Xlsx
 from unit.report.exported import FORMULAS, hostile_run, ordinary_run
 
 
@@ -29,7 +29,7 @@ def cells(path):
 
 
 def test_no_cell_is_a_formula(hostile, tmp_path):
-    write_xlsx(hostile, tmp_path / "x.xlsx")
+    Xlsx().write(hostile, tmp_path / "x.xlsx")
     found = cells(tmp_path / "x.xlsx")
     assert {cell.data_type for cell in found} <= {"s", "n", "b"}
     texts = {cell.value for cell in found if cell.data_type == "s"}
@@ -42,19 +42,19 @@ def test_no_cell_is_a_formula(hostile, tmp_path):
 
 
 def test_text_that_looks_like_a_formula_has_a_quote_prefix(hostile, tmp_path):
-    write_xlsx(hostile, tmp_path / "x.xlsx")
+    Xlsx().write(hostile, tmp_path / "x.xlsx")
     marked = [cell for cell in cells(tmp_path / "x.xlsx") if str(cell.value).startswith("=")]
     assert marked
     assert all(cell.quotePrefix for cell in marked)
 
 
 def test_text_that_looks_like_an_escape_is_escaped(hostile, tmp_path):
-    write_xlsx(hostile, tmp_path / "x.xlsx")
+    Xlsx().write(hostile, tmp_path / "x.xlsx")
     assert "_x005F_x0041_" in {cell.value for cell in cells(tmp_path / "x.xlsx")}
 
 
 def test_sheets_contain_metrics_attributes_cases_and_mistakes(ordinary, tmp_path):
-    write_xlsx(ordinary, tmp_path / "x.xlsx")
+    Xlsx().write(ordinary, tmp_path / "x.xlsx")
     book = openpyxl.load_workbook(tmp_path / "x.xlsx")
     assert book.sheetnames == ["Summary", "Attributes", "Cases", "Mistakes"]
     assert all(sheet.freeze_panes == "A2" for sheet in book)
@@ -101,7 +101,7 @@ def test_sheets_contain_metrics_attributes_cases_and_mistakes(ordinary, tmp_path
     ],
 )
 def test_headings_are_for_people(ordinary, tmp_path, sheet, headings):
-    write_xlsx(ordinary, tmp_path / "x.xlsx")
+    Xlsx().write(ordinary, tmp_path / "x.xlsx")
     [first] = openpyxl.load_workbook(tmp_path / "x.xlsx")[sheet].iter_rows(
         max_row=1, values_only=True
     )
@@ -110,7 +110,7 @@ def test_headings_are_for_people(ordinary, tmp_path, sheet, headings):
 
 def test_rows_beyond_the_limit_of_a_sheet_are_counted(ordinary, tmp_path, monkeypatch):
     monkeypatch.setattr(xlsx, "_LAST_ROW", 4)
-    write_xlsx(ordinary, tmp_path / "x.xlsx")
+    Xlsx().write(ordinary, tmp_path / "x.xlsx")
     mistakes = openpyxl.load_workbook(tmp_path / "x.xlsx")["Mistakes"]
     assert mistakes.max_row == 4
     assert mistakes["A4"].value.startswith("… and 4 more rows")
@@ -129,7 +129,7 @@ def test_rows_beyond_the_limit_of_a_sheet_are_counted(ordinary, tmp_path, monkey
 def test_values_are_written_to_typed_cells(ordinary, tmp_path, value, written):
     case = next(iter(ordinary.cases()))
     changed = replace(case, case=case.case._replace(expected={"vendor": value}))
-    write_xlsx(replace(ordinary, cases=lambda: [changed]), tmp_path / "x.xlsx")
+    Xlsx().write(replace(ordinary, cases=lambda: [changed]), tmp_path / "x.xlsx")
     book = openpyxl.load_workbook(tmp_path / "x.xlsx")
     headings, first, *_ = book["Mistakes"].iter_rows(values_only=True)
     assert first[headings.index("Expected")] == written
@@ -138,6 +138,6 @@ def test_values_are_written_to_typed_cells(ordinary, tmp_path, value, written):
 def test_long_text_is_truncated_to_the_limit_of_a_cell(ordinary, tmp_path):
     case = next(iter(ordinary.cases()))
     changed = replace(case, case=case.case._replace(expected={"vendor": "x" * 40_000}))
-    write_xlsx(replace(ordinary, cases=lambda: [changed]), tmp_path / "x.xlsx")
+    Xlsx().write(replace(ordinary, cases=lambda: [changed]), tmp_path / "x.xlsx")
     longest = max(len(str(cell.value)) for cell in cells(tmp_path / "x.xlsx"))
     assert 32_000 <= longest < 32_767

@@ -16,9 +16,9 @@ import pytest
 import fieldmark as fm
 from fieldmark.report import frames
 from fieldmark.report.exports.common import CASE_COLUMNS, CASE_LIST_COLUMNS, FIELD_COLUMNS
-from fieldmark.report.exports.csv import write_outcomes_csv
-from fieldmark.report.exports.parquet import write_parquet
-from fieldmark.report.exports.xlsx import write_xlsx
+from fieldmark.report.exports.csv import OutcomesCsv
+from fieldmark.report.exports.parquet import Parquet
+from fieldmark.report.exports.xlsx import Xlsx
 from fieldmark.report.tables import ATTRIBUTE_COLUMNS
 from unit.report.exported import CANDIDATES, HOSTILE, TRUTH, shown
 
@@ -105,10 +105,10 @@ def test_columns_of_each_table(run, evaluated):
 
 
 def test_fields_are_those_of_the_exports(run, saved, tmp_path):
-    write_parquet(shown(saved.path), tmp_path / "o.parquet")
+    Parquet().write(shown(saved.path), tmp_path / "o.parquet")
     exported = pq.read_table(tmp_path / "o.parquet")
     assert run.fields.to_arrow().equals(exported, check_metadata=True)
-    write_outcomes_csv(shown(saved.path), tmp_path / "o.csv")
+    OutcomesCsv().write(shown(saved.path), tmp_path / "o.csv")
     with (tmp_path / "o.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == [*run.fields.columns, "convention"]
@@ -122,7 +122,7 @@ def test_cases_are_those_of_the_workbook(evaluated, tmp_path):
     import openpyxl
 
     run = fm.score(TRUTH, CANDIDATES, out=tmp_path / "run")
-    write_xlsx(shown(run.path), tmp_path / "x.xlsx")
+    Xlsx().write(shown(run.path), tmp_path / "x.xlsx")
     _, *rows = openpyxl.load_workbook(tmp_path / "x.xlsx")["Cases"].iter_rows(values_only=True)
     table = run.cases.to_arrow().to_pylist()
     cells = [tuple(None if cell == "" else cell for cell in row.values()) for row in table]
@@ -139,7 +139,7 @@ def test_workbook_names_evaluators(tmp_path, evaluated):
         },
         out=tmp_path / "run",
     )
-    write_xlsx(shown(tmp_path / "run"), tmp_path / "x.xlsx")
+    Xlsx().write(shown(tmp_path / "run"), tmp_path / "x.xlsx")
     headings, row = openpyxl.load_workbook(tmp_path / "x.xlsx")["Cases"].iter_rows(values_only=True)
     assert (headings[-1], row[-1]) == ("Evaluator =A1", 1)
 

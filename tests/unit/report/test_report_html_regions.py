@@ -8,7 +8,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.report.html.cases import case_documents
-from fieldmark.report.html.regions import Region, drawn_regions, page_of
+from fieldmark.report.html.tree import Region, drawn_regions, page_of
 from fieldmark.runs.stored_run import open_run
 from unit.report.exported import rows_of
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 import fieldmark as fm
-from fieldmark.analyses.comparison_view import ComparisonView
-from fieldmark.analyses.report import html_report, write_report
+from fieldmark.analyses.report import ComparisonView, html_report, write_report
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.summary import RateIntervals, RateVariations, RunIntervals
 from fieldmark.report.exports.markdown import markdown
@@ -141,7 +140,7 @@ class TestLimits:
         assert heat["cells"] == [[[0, 1]] * 8 + [[0, 12]]]
 
     def test_a_heat_map_column_combines_consecutive_cases(self, run, monkeypatch):
-        monkeypatch.setattr("fieldmark.report.html.metric_tabs.COLUMNS", 5)
+        monkeypatch.setattr("fieldmark.report.html.mistakes.COLUMNS", 5)
         heat = view_of(run(worse_by(4))).run["heat"]
         assert heat["starts"] == [0, 4, 8, 12, 16]
         assert heat["cells"] == [[[0, 4], [4], [4], [4], [4]]]
@@ -150,7 +149,7 @@ class TestLimits:
         ("columns", "cases"), [(7, 20), (6, 19), (3, 20)], ids=["sevenths", "sixths", "thirds"]
     )
     def test_columns_contain_the_cases_from_their_start(self, run, monkeypatch, columns, cases):
-        monkeypatch.setattr("fieldmark.report.html.metric_tabs.COLUMNS", columns)
+        monkeypatch.setattr("fieldmark.report.html.mistakes.COLUMNS", columns)
         heat = view_of(run(worse_by(20)), limits=ReportLimits(listed=cases)).run["heat"]
         ends = [*heat["starts"][1:], cases]
         wide = [end - start for start, end in zip(heat["starts"], ends, strict=True)]
@@ -234,8 +233,8 @@ class TestTwoRuns:
         assert (cases["unchanged"], cases["only_before"], cases["only_after"]) == (18, 1, 1)
 
     def test_long_lists_say_how_many_changes_there_are(self, compared, monkeypatch):
-        monkeypatch.setattr("fieldmark.analyses.comparison_view._MAX_CASES", 2)
-        monkeypatch.setattr("fieldmark.analyses.comparison_view._MAX_FIELDS", 1)
+        monkeypatch.setattr("fieldmark.analyses.report._MAX_CASES", 2)
+        monkeypatch.setattr("fieldmark.analyses.report._MAX_FIELDS", 1)
         view = compared(worse_by(0), worse_by(5, 5))
         changes = view["changes"]
         assert (len(changes), view["changed"], view["cases"]["worse"]) == (2, 5, 5)

@@ -12,9 +12,9 @@ import fieldmark as fm
 from fieldmark.analyses.runs import RunList
 from fieldmark.analyses.show import CaseDetails, CaseList
 from fieldmark.report.case_view import case_view
-from fieldmark.report.exports.json import write_json
+from fieldmark.report.exports.json import Json
 from fieldmark.report.exports.markdown import markdown, short_markdown
-from fieldmark.report.exports.xlsx import write_xlsx
+from fieldmark.report.exports.xlsx import Xlsx
 from fieldmark.report.html.metrics import case_tiles, tiles
 from fieldmark.report.html.view import view_of
 from fieldmark.report.metric_titles import rqs_formula
@@ -166,13 +166,13 @@ def test_every_view_says_that_a_metric_is_vacuous(tmp_path):
     assert "(**vacuous**) |" in markdown(run)
     tile = next(each for each in view_of(run).run["tiles"] if each["label"] == "Mean score")
     assert (tile["note"], tile.get("interval")) == ("vacuous", None)
-    write_xlsx(run, tmp_path / "x.xlsx")
+    Xlsx().write(run, tmp_path / "x.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "x.xlsx")
     notes = {row[0]: row[5] for row in sheet["Summary"].iter_rows(values_only=True) if len(row) > 5}
     assert notes["Mean score"] == "vacuous"
     [headings, case] = sheet["Cases"].iter_rows(values_only=True)
     assert case[headings.index("Vacuous")] is True
-    write_json(run, tmp_path / "x.json")
+    Json().write(run, tmp_path / "x.json")
     exported = json.loads((tmp_path / "x.json").read_text("utf-8"))
     assert exported["cases"][0]["vacuous"] is True
     assert exported["summary"]["cases"]["vacuous"] == 1

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.errors import StorageError
-from fieldmark.metrics.counts import ErrorCounts
+from fieldmark.metrics.counts import MISTAKES, ErrorCounts
 from fieldmark.metrics.headline import QUALITY_METRICS
 from fieldmark.metrics.rates import Rates
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.report.html.mistake_groups import MISTAKES
+from fieldmark.model.outcome import Outcome
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.tables import ColumnType
 from fieldmark.runs.case_result import CaseResult, FieldResult
@@ -77,7 +77,7 @@ CASE_COLUMNS: Final[Columns] = {
     "note": ColumnType.TEXT,
     "metadata": ColumnType.JSON,
 }
-"""The columns of a table of cases, without the columns of evaluators.
+"""The columns of a table of cases, without columns of evaluators.
 
 `hallucination` is a number of fields, and `quality_hallucination` a share of keys.
 """
@@ -88,7 +88,7 @@ _VALUE_COLUMNS: Final = frozenset({"expected", "candidate", "note", "metadata"})
 _WITHOUT_TEXT: Final = ("name", "type", "weight", "score", "verdict", "status", "vacuous")
 """The keys of an evaluator result that never quote a document."""
 
-_MISTAKE_LABELS: Final = frozenset(outcome.label for outcome in MISTAKES)
+_MISTAKE_LABELS: Final = frozenset(outcome.label for outcome in (*MISTAKES, Outcome.ERROR))
 _SEPARATORS: Final = {ColumnType.WORDS: " ", ColumnType.TAGS: ", "}
 
 
@@ -167,7 +167,11 @@ def field_rows(run: ShownRun) -> Iterator[dict[str, Cell]]:
 def case_row(case: CaseResult) -> dict[str, Cell]:
     """Return one case, by column."""
     stats, quality = case.stats, case.quality
-    flags = (f"{metric}:{flag}" for metric, own in quality.flags.items() for flag in own)
+    flags = (
+        f"{metric}:{flag}"
+        for metric, metric_flags in quality.flags.items()
+        for flag in metric_flags
+    )
     return {
         "case_id": case.id,
         "score": case.score,
@@ -185,7 +189,7 @@ def case_row(case: CaseResult) -> dict[str, Cell]:
         "parsed_from": case.case.parsed_from,
         "note": case.case.note,
         "metadata": case.metadata or MISSING,
-        **{_score_column(each.name): each.score.score for each in case.evaluator_results},
+        **{_score_column(result.name): result.score.score for result in case.evaluator_results},
         EVALUATOR_RESULTS: [*evaluator_rows(case)],
     }
 

@@ -5,8 +5,9 @@ An eval is a case. Counts are the same as in the run; an undefined ratio is 0 he
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from fieldmark.metrics.conventions import CountingOptions, ZeroRule
 from fieldmark.metrics.counts import ErrorCounts, truth_fields
@@ -24,41 +25,50 @@ _ZERO: Final = CountingOptions(zero=ZeroRule.ZERO)
 _TYPES: Final = frozenset(ErrorCounts._fields)
 
 
-def write_eval_results(run: ShownRun, out: Path) -> None:
-    """Write every eval with its metrics and discrepancies, then the macro and micro averages."""
-    head: JsonObject = {
-        "format": _FORMAT,
-        "name": run.name,
-        "convention": to_json(run.summary.convention),
-    }
-    total = Counts()
-    sums = [ExactSum() for _ in Rates._fields]
-    not_evaluated: list[JsonValue] = []
-    with atomic_path(out) as path, path.open("wb") as file:
-        file.write(strict_json(head)[:-1] + b',"eval_results":[')
-        separator = b"\n"
-        for case in run.cases():
-            if case.score is None:
-                row: JsonObject = {"eval_id": case.id, "input": case.input}
-                if results := evaluator_rows(case):
-                    row["evaluator_results"] = [*results]
-                not_evaluated.append(row)
-                continue
-            total += case.counts
-            own = _rates(case.counts)
-            sums = [total + ExactSum.of([(own[i] or 0.0, 1)]) for i, total in enumerate(sums)]
-            file.write(separator + strict_json(_eval(case)))
-            separator = b",\n"
-        aggregate: JsonObject = {
-            "macro": dict(Rates(*(each.mean or 0.0 for each in sums))._asdict()),
-            "micro": dict(_rates(total)._asdict()),
-            "total_true_positives": total.tp,
-            "total_false_positives": total.fp,
-            "total_false_negatives": total.fn,
-            "eval_count": sums[0].number,
+@dataclass(frozen=True, slots=True)
+class EvalResults:
+    """Results by case as JSON."""
+
+    name: ClassVar[str] = "eval-results"
+    file: ClassVar[str] = "eval-results.json"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write each eval with its metrics and discrepancies, then macro and micro averages."""
+        head: JsonObject = {
+            "format": _FORMAT,
+            "name": run.name,
+            "convention": to_json(run.summary.convention),
         }
-        rest: JsonObject = {"not_evaluated": not_evaluated, "aggregate": aggregate}
-        file.write(b"\n]," + strict_json(rest)[1:] + b"\n")
+        total = Counts()
+        sums = [ExactSum() for _ in Rates._fields]
+        not_evaluated: list[JsonValue] = []
+        with atomic_path(out) as path, path.open("wb") as file:
+            file.write(strict_json(head)[:-1] + b',"eval_results":[')
+            separator = b"\n"
+            for case in run.cases():
+                if case.score is None:
+                    row: JsonObject = {"eval_id": case.id, "input": case.input}
+                    if results := evaluator_rows(case):
+                        row["evaluator_results"] = [*results]
+                    not_evaluated.append(row)
+                    continue
+                total += case.counts
+                case_rates = _rates(case.counts)
+                sums = [
+                    total + ExactSum.of([(case_rates[i] or 0.0, 1)]) for i, total in enumerate(sums)
+                ]
+                file.write(separator + strict_json(_eval(case)))
+                separator = b",\n"
+            aggregate: JsonObject = {
+                "macro": dict(Rates(*(exact_sum.mean or 0.0 for exact_sum in sums))._asdict()),
+                "micro": dict(_rates(total)._asdict()),
+                "total_true_positives": total.tp,
+                "total_false_positives": total.fp,
+                "total_false_negatives": total.fn,
+                "eval_count": sums[0].number,
+            }
+            tail: JsonObject = {"not_evaluated": not_evaluated, "aggregate": aggregate}
+            file.write(b"\n]," + strict_json(tail)[1:] + b"\n")
 
 
 def _eval(case: CaseResult) -> JsonObject:
@@ -66,16 +76,16 @@ def _eval(case: CaseResult) -> JsonObject:
     discrepancies: list[JsonValue] = []
     for field in case.iter_fields():
         if field.outcome in _TYPES:
-            each: JsonObject = {
+            discrepancy: JsonObject = {
                 "path": field.path,
                 "error_type": field.outcome,
                 "reason": field.reason,
             }
             if field.expected is not MISSING:
-                each["expected"] = field.expected
+                discrepancy["expected"] = field.expected
             if field.candidate is not MISSING:
-                each["candidate"] = field.candidate
-            discrepancies.append(each)
+                discrepancy["candidate"] = field.candidate
+            discrepancies.append(discrepancy)
     return {
         "eval_id": case.id,
         "score": case.score,

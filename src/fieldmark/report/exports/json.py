@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from fieldmark.evaluators.base import Score
 from fieldmark.metrics.summary import summary_to_json
@@ -26,24 +27,31 @@ _OF_CASE: Final = frozenset({"case_id", "tags", "metadata"})
 """The columns of fields that are the same in all fields of a case."""
 
 
-def write_json(run: ShownRun, out: Path) -> None:
-    """Write the manifest, the summary and all cases."""
-    manifest = to_json(run.manifest)
-    if not run.has_values:
-        del manifest["providers"], manifest["segment_size"]
-    head: JsonObject = {
-        "format": _FORMAT,
-        "name": run.name,
-        "manifest": manifest,
-        "summary": summary_to_json(run.summary),
-    }
-    with atomic_path(out) as path, path.open("wb") as file:
-        file.write(strict_json(head)[:-1] + b',"cases":[')
-        separator = b"\n"
-        for case in run.cases():
-            file.write(separator + strict_json(case_document(case, values=run.has_values)))
-            separator = b",\n"
-        file.write(b"\n]}\n")
+@dataclass(frozen=True, slots=True)
+class Json:
+    """Everything as one JSON document."""
+
+    name: ClassVar[str] = "json"
+    file: ClassVar[str] = "report.json"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write the manifest, the summary and all cases."""
+        manifest = to_json(run.manifest)
+        if not run.has_values:
+            del manifest["providers"], manifest["segment_size"]
+        head: JsonObject = {
+            "format": _FORMAT,
+            "name": run.name,
+            "manifest": manifest,
+            "summary": summary_to_json(run.summary),
+        }
+        with atomic_path(out) as path, path.open("wb") as file:
+            file.write(strict_json(head)[:-1] + b',"cases":[')
+            separator = b"\n"
+            for case in run.cases():
+                file.write(separator + strict_json(case_document(case, values=run.has_values)))
+                separator = b",\n"
+            file.write(b"\n]}\n")
 
 
 def case_document(

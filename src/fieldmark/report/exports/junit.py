@@ -7,8 +7,9 @@ import shutil
 import tempfile
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 from xml.sax.saxutils import escape, quoteattr
 
 from fieldmark.errors import StorageError
@@ -30,29 +31,32 @@ _MAX_VALUE_LENGTH: Final = 200
 _MAX_DETAILS: Final = 2_000
 
 
-def write_junit(run: ShownRun, out: Path) -> None:
-    """Write one test per case and per gate.
+@dataclass(frozen=True, slots=True)
+class Junit:
+    """One test per case and per gate, for CI servers."""
 
-    A case with mistakes is a failure, and a case that could not be evaluated is an error.
-    """
-    with JunitFile(out, run.title, run.summary.convention.name) as file:
-        for case in run.cases():
-            mistakes = list(mistakes_of(case))
-            misses = [_describe_mistake(field) for field in mistakes]
-            misses += _evaluator_misses(case, {field.path for field in mistakes})
-            verdict = None if case.score is None else case.verdict
-            file.add(case.id, verdict, _reason(case, len(misses)), misses)
-        file.add_evaluators(run.summary)
-        for gate in gates_failed_first(run.summary):
-            file.add_gate(gate_text(gate), passed=gate.passed)
+    name: ClassVar[str] = "junit"
+    file: ClassVar[str] = "junit.xml"
 
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write one test per case and per gate.
 
-def _reason(case: CaseResult, mistakes: int) -> str:
-    if text := case.evaluation or case.note:
-        return text
-    if case.input != "ok":
-        return input_text(case.input)
-    return plural(mistakes, "mistake")
+        A case with mistakes is a failure, and a case that could not be evaluated is an error.
+        """
+        with JunitFile(out, run.title, run.summary.convention.name) as file:
+            for case in run.cases():
+                mistakes = list(mistakes_of(case))
+                misses = [_describe_mistake(field) for field in mistakes]
+                misses += _evaluator_misses(case, {field.path for field in mistakes})
+                verdict = None if case.score is None else case.verdict
+                reason = case.evaluation or case.note
+                if not reason:
+                    unread = case.input != "ok"
+                    reason = input_text(case.input) if unread else plural(len(misses), "mistake")
+                file.add(case.id, verdict, reason, misses)
+            file.add_evaluators(run.summary)
+            for gate in gates_failed_first(run.summary):
+                file.add_gate(gate_text(gate), passed=gate.passed)
 
 
 def _evaluator_misses(case: CaseResult, listed: Container[str]) -> Iterator[str]:
@@ -62,15 +66,17 @@ def _evaluator_misses(case: CaseResult, listed: Container[str]) -> Iterator[str]
     """
     for result in case.evaluator_results:
         score = result.score
-        own = [miss for miss in score.misses if _path_of(miss) not in listed]
-        yield from (f"{result.name}: {miss}" for miss in own)
-        if own and score.details and case.has_values:
+        misses = [miss for miss in score.misses if _path_of(miss) not in listed]
+        yield from (f"{result.name}: {miss}" for miss in misses)
+        if misses and score.details and case.has_values:
             yield f"{result.name}: details {truncate(json_text(score.details), _MAX_DETAILS)}"
 
 
 def _path_of(miss: str) -> str:
     """Return the path that a miss starts with; of two indexes, the first."""
-    return _TWO_INDEXES.sub(lambda found: f"[{found[1] or found[2]}]", miss.partition(" (")[0])
+    return _TWO_INDEXES.sub(
+        lambda indexes: f"[{indexes[1] or indexes[2]}]", miss.partition(" (")[0]
+    )
 
 
 def _describe_mistake(field: FieldResult) -> str:
@@ -123,15 +129,15 @@ class JunitFile:
         self._failures += verdict is not None
         message = _attribute(f"{verdict}: {reason}" if verdict else reason)
         more = len(misses) - _MAX_MISSES
-        rest = [f"… and {more} more"] if more > 0 else []
-        text = escape(_xml_text("\n".join([*misses[:_MAX_MISSES], *rest])))
+        left_out = [f"… and {more} more"] if more > 0 else []
+        text = escape(_xml_text("\n".join([*misses[:_MAX_MISSES], *left_out])))
         self._body.write(f"{head}>\n    <{kind} message={message}>{text}</{kind}>\n  </testcase>\n")
 
     def add_evaluators(self, summary: Summary) -> None:
         """Add each evaluator that could not score anything as an error."""
-        for name, each in summary.evaluators.items():
-            if each.error:
-                self.add(f"evaluator {name}", None, each.error, ())
+        for name, evaluator in summary.evaluators.items():
+            if evaluator.error:
+                self.add(f"evaluator {name}", None, evaluator.error, ())
 
     def add_gate(self, text: str, *, passed: bool) -> None:
         """Add a gate as a test of its own."""
@@ -164,7 +170,7 @@ class JunitFile:
 
 def _xml_text(text: str) -> str:
     """Escape characters that XML does not allow."""
-    return _NOT_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _NOT_XML.sub(lambda character: f"\\u{ord(character.group()):04x}", text)
 
 
 def _attribute(text: str) -> str:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.summary import Summary, case_sort_key
@@ -45,14 +46,28 @@ _PLAIN: Final = re.compile(r"[^`|\\]*\Z")
 _LETTERS: Final = re.compile(r"[^0-9A-Za-z ]")
 
 
-def write_markdown(run: ShownRun, out: Path) -> None:
-    """Write the full report."""
-    _write(out, markdown(run))
+@dataclass(frozen=True, slots=True)
+class Markdown:
+    """Metrics, and the worst attributes and cases, for pull requests."""
+
+    name: ClassVar[str] = "markdown"
+    file: ClassVar[str] = "report.md"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write the full report."""
+        _write(out, markdown(run))
 
 
-def write_markdown_short(run: ShownRun, out: Path) -> None:
-    """Write the short report."""
-    _write(out, short_markdown(run))
+@dataclass(frozen=True, slots=True)
+class MarkdownShort:
+    """Gates, headline metrics and the worst attributes."""
+
+    name: ClassVar[str] = "markdown-short"
+    file: ClassVar[str] = "summary.md"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write the short report."""
+        _write(out, short_markdown(run))
 
 
 def _write(out: Path, text: str) -> None:
@@ -71,7 +86,7 @@ def in_code(text: str, max_length: int = _MAX_LENGTH) -> str:
         return f"<code>{'&nbsp;' * len(shown)}</code>" if shown else ""
     if _PLAIN.match(shown) and shown == shown.strip():
         return f"`{shown}`"
-    return f"<code>{_LETTERS.sub(lambda found: f'&#{ord(found.group())};', shown)}</code>"
+    return f"<code>{_LETTERS.sub(lambda character: f'&#{ord(character.group())};', shown)}</code>"
 
 
 def markdown(run: ShownRun) -> str:
@@ -163,13 +178,15 @@ def _evaluators(summary: Summary) -> Iterator[str]:
     if summary.evaluators:
         yield from ("", "| Evaluator | Mean score | Scored | Pass | Partial | Fail | Errors |")
         yield "|---|--:|--:|--:|--:|--:|--:|"
-    for name, each in summary.evaluators.items():
-        counts = " | ".join(f"{n:,}" for n in (each.scored, *each.verdicts, each.errors))
-        mean = score_text(each.mean_score, vacuous=each.is_vacuous)
+    for name, evaluator in summary.evaluators.items():
+        counts = " | ".join(
+            f"{n:,}" for n in (evaluator.scored, *evaluator.verdicts, evaluator.errors)
+        )
+        mean = score_text(evaluator.mean_score, vacuous=evaluator.is_vacuous)
         yield f"| {in_code(name)} | {mean} | {counts} |"
-    for name, each in summary.evaluators.items():
-        if each.error:
-            yield from ("", f"**Error:** {in_code(name)}: {in_code(each.error)}")
+    for name, evaluator in summary.evaluators.items():
+        if evaluator.error:
+            yield from ("", f"**Error:** {in_code(name)}: {in_code(evaluator.error)}")
 
 
 def _attributes(rows: Sequence[AttributeRow]) -> Iterator[str]:
@@ -193,8 +210,8 @@ def _worst_cases(run: ShownRun) -> Iterator[str]:
     """Yield a table of the worst cases, each with its first mistakes."""
     wrong = (case for case in run.cases() if case.score is None or case.score < 1)
     ranked = (
-        (case_sort_key(case.score, case.stats.errors.total, place), case)
-        for place, case in enumerate(wrong)
+        (case_sort_key(case.score, case.stats.errors.total, position), case)
+        for position, case in enumerate(wrong)
     )
     worst = [case for _, case in nsmallest(_CASES, ranked, key=itemgetter(0))]
     if not worst:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from fieldmark.errors import MissingExtra
 from fieldmark.report.exports.common import Columns, atomic_path, field_columns, field_rows
@@ -21,17 +22,24 @@ _SHARD_GROUPS: Final = 20
 """The number of row groups in a file of several."""
 
 
-def write_parquet(run: ShownRun, out: Path) -> None:
-    """Write one row per field; both values are JSON strings, or null if absent.
+@dataclass(frozen=True, slots=True)
+class Parquet:
+    """One row per field of each case, for data frames."""
 
-    The results of evaluators are a JSON string in the first row of each case.
-    """
-    schema = _schema(run)
-    _write(out, schema, _row_groups(run, schema))
+    name: ClassVar[str] = "parquet"
+    file: ClassVar[str] = "outcomes.parquet"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write one row per field; both values are JSON strings, or null if absent.
+
+        The results of evaluators are a JSON string in the first row of each case.
+        """
+        schema = _schema(run)
+        _write(out, schema, _row_groups(run, schema))
 
 
 def write_parquet_shards(run: ShownRun, directory: Path) -> None:
-    """Write the rows of `write_parquet` to several files in a new directory, in order.
+    """Write the rows of a Parquet export to several files in a new directory, in order.
 
     A file has about a million rows.
     """
@@ -64,7 +72,7 @@ def _row_groups(run: ShownRun, schema: pa.Schema) -> Iterator[pa.Table]:
     batches: list[pa.RecordBatch] = []
     for batch in record_batches(schema, _columns(run), field_rows(run)):
         batches.append(batch)
-        if sum(each.num_rows for each in batches) >= _ROW_GROUP:
+        if sum(collected.num_rows for collected in batches) >= _ROW_GROUP:
             yield pa.Table.from_batches(batches, schema)
             batches = []
     if batches:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from fieldmark.errors import StorageError
 from fieldmark.model.json import Missing
@@ -52,48 +53,55 @@ _EVALUATORS: Final[Columns] = {
 }
 
 
-def write_sqlite(run: ShownRun, out: Path) -> None:
-    """Write a database; lists, objects and the values of fields are JSON text.
+@dataclass(frozen=True, slots=True)
+class Sqlite:
+    """A database with tables of metrics, attributes, cases and fields."""
 
-    Fields and evaluator results refer to their cases by `case_id`.
-    """
-    cases = case_columns(values=run.has_values)
-    fields = field_columns(values=run.has_values, confidence=run.summary.confidence is not None)
-    # Both are columns of the cases.
-    fields = {name: kind for name, kind in fields.items() if name not in {"tags", "metadata"}}
-    with atomic_path(out) as path:
-        try:
-            # The file is replaced as a whole, so it needs no journal.
-            with closing(sqlite3.connect(path, isolation_level=None)) as database:
-                database.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
-                _write(database, "metrics", _METRICS, run.summary.headline.items())
-                _write(database, "attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
-                rows = (row_cells(case_row(case), cases) for case in run.cases())
-                _write(database, "cases", cases, rows)
-                _write(database, "fields", fields, _fields(run, fields))
-                if run.summary.evaluators:
-                    _write(database, "evaluator_results", _EVALUATORS, _evaluations(run))
-                database.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise StorageError(f"cannot write {out}: {error}") from error
+    name: ClassVar[str] = "sqlite"
+    file: ClassVar[str] = "report.db"
 
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write a database; lists, objects and the values of fields are JSON text.
 
-def _fields(run: ShownRun, columns: Columns) -> Iterator[list[Cell]]:
-    for case in run.cases():
-        for field in case.iter_fields():
-            yield row_cells(field_row(case, field), columns)
-
-
-def _evaluations(run: ShownRun) -> Iterator[list[Cell]]:
-    for case in run.cases():
-        for row in evaluator_rows(case):
-            yield row_cells({"case_id": case.id, **row}, _EVALUATORS)
+        Fields and evaluator results refer to their cases by `case_id`.
+        """
+        cases = case_columns(values=run.has_values)
+        fields = field_columns(values=run.has_values, confidence=run.summary.confidence is not None)
+        # Both are columns of the cases.
+        fields = {name: kind for name, kind in fields.items() if name not in {"tags", "metadata"}}
+        with atomic_path(out) as path:
+            try:
+                # The file is replaced as a whole, so it needs no journal.
+                with closing(sqlite3.connect(path, isolation_level=None)) as database:
+                    database.executescript(
+                        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN"
+                    )
+                    _write(database, "metrics", _METRICS, run.summary.headline.items())
+                    _write(database, "attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
+                    rows = (row_cells(case_row(case), cases) for case in run.cases())
+                    _write(database, "cases", cases, rows)
+                    rows = (
+                        row_cells(field_row(case, field), fields)
+                        for case in run.cases()
+                        for field in case.iter_fields()
+                    )
+                    _write(database, "fields", fields, rows)
+                    if run.summary.evaluators:
+                        rows = (
+                            row_cells({"case_id": case.id, **row}, _EVALUATORS)
+                            for case in run.cases()
+                            for row in evaluator_rows(case)
+                        )
+                        _write(database, "evaluator_results", _EVALUATORS, rows)
+                    database.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise StorageError(f"cannot write {out}: {error}") from error
 
 
 def _write(
     database: sqlite3.Connection, table: str, columns: Columns, rows: Iterable[Sequence[Cell]]
 ) -> None:
-    """Create a table with rows; names are columns of fieldmark, never from data."""
+    """Create a table with rows; every name is a column of fieldmark, never from data."""
     defined = [f'"{name}" {_TYPES[kind]}' for name, kind in columns.items()]
     if table == "cases":
         defined[0] += " PRIMARY KEY"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from fieldmark.errors import MissingExtra
 from fieldmark.metrics.summary import Summary
@@ -94,45 +95,52 @@ _CASE_TOTALS: Final = {
 }
 
 
-def write_xlsx(run: ShownRun, out: Path) -> None:
-    """Write sheets for the summary, attributes, cases and mistakes, and if any, for others."""
-    try:
-        from openpyxl import Workbook
-    except ImportError as error:
-        raise MissingExtra("writing XLSX", "tables") from error
-    rated = run.summary.confidence
-    known = field_columns(values=run.has_values, confidence=rated is not None)
-    columns = [name for name in _MISTAKE_COLUMNS if name in known]
-    cells = itemgetter(*columns)
-    mistakes = (
-        cells(field_row(case, field) | {"outcome": outcome_text(field.outcome)})
-        for case in run.cases()
-        for field in mistakes_of(case)
-    )
-    of_cases = case_columns(run.summary.evaluators, values=run.has_values)
-    # They have their own sheet.
-    of_cases = {name: kind for name, kind in of_cases.items() if name != EVALUATOR_RESULTS}
-    cases = (row_cells(case_row(case), of_cases) for case in run.cases())
-    evaluations = (
-        [case.id, *(row.get(name) for name in _EVALUATOR_COLUMNS[1:])]
-        for case in run.cases()
-        for row in evaluator_rows(case)
-    )
-    with atomic_path(out) as path:
-        book = Workbook(write_only=True)
-        _sheet(book, "Summary", _METRIC_COLUMNS, _metrics(run.summary))
-        _sheet(book, "Attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
-        if run.summary.by:
-            names = slice_metrics(run.summary)
-            columns_of_slices = ("key", "value", "cases", names[0], "low", "high", *names[1:])
-            _sheet(book, "Slices", columns_of_slices, _slices(run.summary))
-        if rated is not None:
-            _sheet(book, "Confidence", CONFIDENCE_COLUMNS, confidence_rows(rated))
-        _sheet(book, "Cases", of_cases, cases)
-        _sheet(book, "Mistakes", columns, mistakes)
-        if run.summary.evaluators:
-            _sheet(book, "Evaluators", _EVALUATOR_COLUMNS, evaluations)
-        book.save(path)
+@dataclass(frozen=True, slots=True)
+class Xlsx:
+    """A workbook with sheets of metrics, attributes, cases and fields."""
+
+    name: ClassVar[str] = "xlsx"
+    file: ClassVar[str] = "report.xlsx"
+
+    def write(self, run: ShownRun, out: Path) -> None:
+        """Write sheets for the summary, attributes, cases and mistakes, and if any, for others."""
+        try:
+            from openpyxl import Workbook
+        except ImportError as error:
+            raise MissingExtra("writing XLSX", "tables") from error
+        rated = run.summary.confidence
+        known = field_columns(values=run.has_values, confidence=rated is not None)
+        columns = [name for name in _MISTAKE_COLUMNS if name in known]
+        cells = itemgetter(*columns)
+        mistakes = (
+            cells(field_row(case, field) | {"outcome": outcome_text(field.outcome)})
+            for case in run.cases()
+            for field in mistakes_of(case)
+        )
+        of_cases = case_columns(run.summary.evaluators, values=run.has_values)
+        # They have their own sheet.
+        of_cases = {name: kind for name, kind in of_cases.items() if name != EVALUATOR_RESULTS}
+        cases = (row_cells(case_row(case), of_cases) for case in run.cases())
+        evaluations = (
+            [case.id, *(row.get(name) for name in _EVALUATOR_COLUMNS[1:])]
+            for case in run.cases()
+            for row in evaluator_rows(case)
+        )
+        with atomic_path(out) as path:
+            book = Workbook(write_only=True)
+            _sheet(book, "Summary", _METRIC_COLUMNS, _metrics(run.summary))
+            _sheet(book, "Attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
+            if run.summary.by:
+                names = slice_metrics(run.summary)
+                columns_of_slices = ("key", "value", "cases", names[0], "low", "high", *names[1:])
+                _sheet(book, "Slices", columns_of_slices, _slices(run.summary))
+            if rated is not None:
+                _sheet(book, "Confidence", CONFIDENCE_COLUMNS, confidence_rows(rated))
+            _sheet(book, "Cases", of_cases, cases)
+            _sheet(book, "Mistakes", columns, mistakes)
+            if run.summary.evaluators:
+                _sheet(book, "Evaluators", _EVALUATOR_COLUMNS, evaluations)
+            book.save(path)
 
 
 def _sheet(book: Workbook, title: str, columns: Iterable[str], rows: _Rows) -> None:
@@ -148,8 +156,10 @@ def _sheet(book: Workbook, title: str, columns: Iterable[str], rows: _Rows) -> N
             else:
                 omitted += 1
         if omitted:
-            rest = f"… and {plural(omitted, 'more row')}; the JSON and Parquet exports contain all"
-            sheet.append([rest])
+            left_out = (
+                f"… and {plural(omitted, 'more row')}; the JSON and Parquet exports contain all"
+            )
+            sheet.append([left_out])
     finally:
         sheet.close()
 
@@ -179,7 +189,7 @@ def _cell(sheet: object, value: Cell) -> WriteOnlyCell | str | float | bool | No
 def _text(sheet: object, text: str) -> WriteOnlyCell:
     from openpyxl.cell import WriteOnlyCell
 
-    shown = _NOT_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", visible(text))
+    shown = _NOT_XML.sub(lambda character: f"\\u{ord(character.group()):04x}", visible(text))
     cell = WriteOnlyCell(sheet, "")
     # Set directly, because openpyxl treats text that starts with an equals sign as a formula. The
     # quote prefix keeps it text when a person edits the cell.
@@ -205,11 +215,11 @@ def _metrics(summary: Summary) -> Iterator[list[Cell]]:
         title = f"detection {table.title}".rstrip()
         for name, value, meaning in table.metrics:
             yield [f"{title}: {name}", value, None, None, meaning]
-    for name, each in summary.evaluators.items():
-        note = "vacuous" if each.is_vacuous else ""
-        yield [f"evaluator: {name}", each.mean_score, None, None, "mean score", note]
-        if each.error:
-            yield [f"evaluator: {name}", None, None, None, f"error: {each.error}"]
+    for name, evaluator in summary.evaluators.items():
+        note = "vacuous" if evaluator.is_vacuous else ""
+        yield [f"evaluator: {name}", evaluator.mean_score, None, None, "mean score", note]
+        if evaluator.error:
+            yield [f"evaluator: {name}", None, None, None, f"error: {evaluator.error}"]
     for name, count in summary.cases._asdict().items():
         yield [f"cases: {_CASE_TOTALS.get(name, name)}", count]
     for name, count in verdict_counts(summary).items():

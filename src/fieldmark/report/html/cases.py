@@ -20,8 +20,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.difference_text import repeated_error_text
 from fieldmark.report.html.metric_tabs import case_metrics
-from fieldmark.report.html.regions import drawn_regions
-from fieldmark.report.html.tree import TREE_COLUMNS, TreeNode, case_tree
+from fieldmark.report.html.tree import TREE_COLUMNS, TreeNode, case_tree, drawn_regions
 from fieldmark.report.html.value_encoding import columnar, embedded, nested, truncate
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.records import Key
@@ -132,7 +131,7 @@ def case_documents(case: CaseResult, *, metrics: bool = True) -> bytes | None:
         "parsed_from": case.case.parsed_from,
         "fallback": case.outcomes.fallback,
         "repeated": [{"text": repeated_error_text(error)} for error in repeated_errors(case)],
-        "evaluators": [_evaluator(each) for each in case.evaluator_results[:_MAX_LINES]],
+        "evaluators": [_evaluator(result) for result in case.evaluator_results[:_MAX_LINES]],
     }
     view: JsonObject = {
         "tree": _tree(nodes),
@@ -175,7 +174,7 @@ def _evaluator(result: EvaluatorResult) -> JsonObject:
 
 def _lines(texts: Sequence[str]) -> list[JsonValue]:
     more = len(texts) - _MAX_LINES
-    shown = [truncate(each) for each in texts[:_MAX_LINES]]
+    shown = [truncate(text) for text in texts[:_MAX_LINES]]
     return [*shown, *([f"… and {more:,} more"] if more > 0 else [])]
 
 

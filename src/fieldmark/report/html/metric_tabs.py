@@ -1,12 +1,10 @@
 """The metrics of a case for its tabs: completeness, hallucination, accuracy, safety and RQS.
 
-The same data is shown on the page of a compared pair, on the page of a stored case, and in the
-report.
+The same data is shown for a compared pair, for a stored case, and in the report.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -20,8 +18,7 @@ from fieldmark.metrics.quality import (
 )
 from fieldmark.metrics.summary import QUALITY_EVALUATOR, Summary
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, fact
-from fieldmark.model.outcomes import AttributeTable
+from fieldmark.model.outcome import Outcome, fact
 from fieldmark.model.rule import Rules
 from fieldmark.report.html.value_encoding import columnar, truncate
 from fieldmark.runs.case_result import CaseResult, FieldResult
@@ -57,11 +54,11 @@ def case_metrics(
         if field.expected_presence == field.candidate_presence == _VALUE
     ]
     mistakes_first = sorted(compared, key=lambda field: field.outcome == Outcome.MATCH.label)
-    kept = {id(field) for field in mistakes_first[:limit]}
+    listed = {id(field) for field in mistakes_first[:limit]}
     strategies: dict[str, int] = {}
     fields = columnar(
         _FIELD_COLUMNS,
-        [_field(field, rules, strategies) for field in compared if id(field) in kept],
+        [_field(field, rules, strategies) for field in compared if id(field) in listed],
     )
     more = {name: len(paths) - limit for name, paths in keys.items() if len(paths) > limit}
     if len(compared) > limit:
@@ -93,24 +90,26 @@ def case_metrics(
 
 def run_quality(summary: Summary, comparators: Mapping[str, str]) -> JsonObject:
     """Return the sums of a run in the same form, with the attributes of each strategy pooled."""
-    found = summary.quality
-    metrics = QualityMetrics(found.completeness, found.hallucination, found.accuracy)
-    buckets = found.buckets
+    quality = summary.quality
+    metrics = QualityMetrics(quality.completeness, quality.hallucination, quality.accuracy)
+    buckets = quality.buckets
     strategies: dict[str, list[int]] = {}
-    for path, each in summary.attributes.items():
-        own = strategies.setdefault(comparators.get(path, ""), [0, 0])
-        own[0] += each.tp
-        own[1] += each.tp + each.errors_by_type.wrong_value + each.errors_by_type.format_error
+    for path, counts in summary.attributes.items():
+        totals = strategies.setdefault(comparators.get(path, ""), [0, 0])
+        totals[0] += counts.tp
+        totals[1] += (
+            counts.tp + counts.errors_by_type.wrong_value + counts.errors_by_type.format_error
+        )
     extra = buckets.extra_keys + buckets.gt_null_aio_has_value
     return {
-        "completeness": found.completeness,
-        "hallucination": found.hallucination,
-        "accuracy": found.accuracy,
-        "safety": found.safety,
-        "rqs": found.rqs,
-        "rqs_max": found.rqs_max,
-        "parts": _parts(rqs_parts(metrics, summary.rqs_counting, found.safety)),
-        "judged": _SAFETY not in found.flags,
+        "completeness": quality.completeness,
+        "hallucination": quality.hallucination,
+        "accuracy": quality.accuracy,
+        "safety": quality.safety,
+        "rqs": quality.rqs,
+        "rqs_max": quality.rqs_max,
+        "parts": _parts(rqs_parts(metrics, summary.rqs_counting, quality.safety)),
+        "judged": _SAFETY not in quality.flags,
         "sizes": {
             "present": buckets.both_non_null,
             "expected": buckets.gt_non_null,
@@ -173,10 +172,10 @@ def _strategies(compared: Sequence[FieldResult], numbers: Mapping[str, int]) -> 
     """Return every strategy with its matches and its compared fields, also omitted fields."""
     totals: dict[str, list[int]] = {name: [0, 0] for name in numbers}
     for field in compared:
-        own = totals.setdefault(_strategy(field)[0], [0, 0])
+        counts = totals.setdefault(_strategy(field)[0], [0, 0])
         if field.outcome not in _UNSCORED:
-            own[0] += field.outcome == Outcome.MATCH.label
-            own[1] += 1
+            counts[0] += field.outcome == Outcome.MATCH.label
+            counts[1] += 1
     return [
         {"strategy": name, "matched": matched, "compared": compared}
         for name, (matched, compared) in totals.items()
@@ -198,87 +197,11 @@ def _threshold(field: FieldResult, rules: Rules) -> float | None:
 
 def _safety(case: CaseResult) -> JsonObject | None:
     """Return the result of the safety judge, if there was one."""
-    found = next((each for each in case.evaluator_results if each.type == _SAFETY), None)
-    if found is None:
+    judged = next((result for result in case.evaluator_results if result.type == _SAFETY), None)
+    if judged is None:
         return None
     return {
-        "status": found.score.status,
-        "reasoning": truncate(found.score.reasoning) if case.has_values else "",
-        "warnings": list(found.score.warnings),
+        "status": judged.score.status,
+        "reasoning": truncate(judged.score.reasoning) if case.has_values else "",
+        "warnings": list(judged.score.warnings),
     }
-
-
-ROWS: Final = 40
-COLUMNS: Final = 120
-
-_OUTCOMES: Final = (
-    Outcome.MATCH,
-    Outcome.WRONG_VALUE,
-    Outcome.FORMAT_ERROR,
-    Outcome.OMISSION,
-    Outcome.HALLUCINATION,
-    Outcome.ERROR,
-)
-_NOT_SHOWN: Final = -1
-_OUTCOME_INDEXES: Final = tuple(
-    _OUTCOMES.index(fact.outcome) if fact.outcome in _OUTCOMES else _NOT_SHOWN for fact in FACTS
-)
-
-
-class HeatMap:
-    """Counts outcomes in a grid of limited size.
-
-    A column is one case or several consecutive cases of the list. Cases that are not listed share
-    the last column.
-    """
-
-    def __init__(self, attributes: Sequence[str], listed: int, total: int) -> None:
-        self._attributes = list(attributes[:ROWS])
-        self._row = {path: place for place, path in enumerate(self._attributes)}
-        self._listed = listed
-        self._columns = min(listed, COLUMNS)
-        self._rest = total - listed
-        width = self._columns + (self._rest > 0)
-        self._cells = [[[0] * len(_OUTCOMES) for _ in range(width)] for _ in self._attributes]
-        self._table: AttributeTable | None = None
-        self._rows: list[int] = []
-
-    def add(self, times: Counter[int], table: AttributeTable, rank: int | None) -> None:
-        """Count the outcomes of one case with this rank in the list, or `None` if not listed."""
-        if table is not self._table:
-            self._table = table
-            self._rows = [self._row.get(each.path, _NOT_SHOWN) for each in table.attributes]
-        column = self._columns if rank is None else rank * self._columns // self._listed
-        rows, cells = self._rows, self._cells
-        for cell, number in times.items():
-            row, outcome = rows[cell >> CELL_BITS], _OUTCOME_INDEXES[cell & FACT_MASK]
-            if row >= 0 <= outcome:
-                cells[row][column][outcome] += number
-
-    def _starts(self) -> list[int]:
-        return [-(-column * self._listed // self._columns) for column in range(self._columns)]
-
-    def single_cases(self) -> list[int]:
-        """Return the ranks of the cases that have a column of their own."""
-        starts = self._starts()
-        ends = [*starts[1:], self._listed]
-        return [start for start, end in zip(starts, ends, strict=True) if end - start == 1]
-
-    def view(self) -> JsonObject:
-        """Return the grid; `starts` has the first rank of each column, and empty cells are 0.
-
-        Other cells are counts in the order of `outcomes`.
-        """
-        return {
-            "outcomes": [outcome.label for outcome in _OUTCOMES],
-            "attributes": list[JsonValue](self._attributes),
-            "starts": list[JsonValue](self._starts()),
-            "listed": self._listed,
-            "rest": self._rest,
-            "cells": [[_without_trailing_zeros(cell) for cell in row] for row in self._cells],
-        }
-
-
-def _without_trailing_zeros(counts: list[int]) -> JsonValue:
-    last = max((place for place, number in enumerate(counts, 1) if number), default=0)
-    return list[JsonValue](counts[:last]) or 0

@@ -183,8 +183,8 @@ def tiles(summary: Summary) -> list[Tile]:
         Tile(label="Errors", value=cases.errors, meaning="cases with errors"),
     ]  # fmt: skip
     first = [tile for name, tile in by_name.items() if name in {*leading, MAIN_METRIC}]
-    rest = [tile for name, tile in by_name.items() if name not in {*leading, MAIN_METRIC}]
-    return [*first, *of_cases, *rest]
+    others = [tile for name, tile in by_name.items() if name not in {*leading, MAIN_METRIC}]
+    return [*first, *of_cases, *others]
 
 
 def case_tiles(case: CaseResult) -> list[Tile]:
@@ -225,12 +225,12 @@ def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[Js
     """Return the metrics of all attributes, with intervals and standard deviations of the rates."""
     intervals = {} if summary.intervals is None else summary.intervals.attributes
     lines: list[JsonValue] = []
-    for path, each in worst_attributes(summary.attributes):
+    for path, metrics in worst_attributes(summary.attributes):
         lines.append(
             {
                 "attribute": path,
                 "comparator": comparators.get(path, ""),
-                **to_json(each),
+                **to_json(metrics),
                 **to_json(intervals.get(path, RateVariations())),
             }
         )
@@ -239,11 +239,11 @@ def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[Js
 
 def histogram_view(scores: Iterable[float | None]) -> JsonObject:
     """Return how scores are distributed: the bounds of bins, and their numbers of cases."""
-    found = score_histogram(scores)
+    histogram = score_histogram(scores)
     bins: list[JsonValue] = [
-        {"low": low, "high": high, "cases": cases} for low, high, cases in found.bins
+        {"low": low, "high": high, "cases": cases} for low, high, cases in histogram.bins
     ]
-    return {"bins": bins, "unscored": found.unscored}
+    return {"bins": bins, "unscored": histogram.unscored}
 
 
 def slice_lines(summary: Summary) -> list[JsonValue]:
@@ -290,15 +290,17 @@ def domain_lines(summary: Summary) -> list[JsonValue]:
     attributes: dict[str, int] = {}
     fields: dict[str, int] = {}
     mistakes: dict[str, ErrorCounts] = {}
-    for path, each in summary.attributes.items():
+    for path, metrics in summary.attributes.items():
         try:
             segments = parse_path(path).segments
         except PathError:
             segments = ()
-        name = next((str(each) for each in segments if not isinstance(each, Wildcard)), path)
-        errors = each.errors_by_type
+        name = next(
+            (str(segment) for segment in segments if not isinstance(segment, Wildcard)), path
+        )
+        errors = metrics.errors_by_type
         attributes[name] = attributes.get(name, 0) + 1
-        fields[name] = fields.get(name, 0) + each.tp + each.tn + errors.total
+        fields[name] = fields.get(name, 0) + metrics.tp + metrics.tn + errors.total
         mistakes[name] = mistakes.get(name, ErrorCounts()) + errors
     order = sorted(mistakes, key=lambda name: (-mistakes[name].total, name))
     return [
@@ -317,14 +319,14 @@ def evaluator_lines(summary: Summary) -> list[JsonValue]:
     return [
         {
             "evaluator": name,
-            "mean_score": each.mean_score,
-            "scored": each.scored,
-            **dict(zip(map(str, Verdict), each.verdicts, strict=True)),
-            "errors": each.errors,
-            "error": each.error,
-            "vacuous": each.is_vacuous,
+            "mean_score": evaluator.mean_score,
+            "scored": evaluator.scored,
+            **dict(zip(map(str, Verdict), evaluator.verdicts, strict=True)),
+            "errors": evaluator.errors,
+            "error": evaluator.error,
+            "vacuous": evaluator.is_vacuous,
         }
-        for name, each in summary.evaluators.items()
+        for name, evaluator in summary.evaluators.items()
     ]
 
 
@@ -348,7 +350,8 @@ class DetectionTable(NamedTuple):
             "title": self.title,
             **dict(zip(("images", "regions", "detections"), self.sizes, strict=True)),
             "metrics": [
-                dict(zip(("name", "value", "meaning"), each, strict=True)) for each in self.metrics
+                dict(zip(("name", "value", "meaning"), metric, strict=True))
+                for metric in self.metrics
             ],
             "classes": columnar(("class", *_CLASS_METRICS), self.classes),
             "curves": self.curves,
@@ -357,34 +360,37 @@ class DetectionTable(NamedTuple):
 
 def detection_tables(summary: Summary) -> list[DetectionTable]:
     """Return the detection metrics of the run, and of evaluators with other metrics."""
-    own = summary.detection
-    found = {"": own} if own else {}
-    for name, each in summary.evaluators.items():
-        if "AP" in each.metrics and each.metrics != own:
-            found[name] = each.metrics
-    return [_detection_table(title, metrics) for title, metrics in found.items()]
+    of_run = summary.detection
+    tables = {"": of_run} if of_run else {}
+    for name, evaluator in summary.evaluators.items():
+        if "AP" in evaluator.metrics and evaluator.metrics != of_run:
+            tables[name] = evaluator.metrics
+    return [_detection_table(title, metrics) for title, metrics in tables.items()]
 
 
-def _detection_table(title: str, found: JsonObject) -> DetectionTable:
-    pascal = _object(found.get("pascal"))
+def _detection_table(title: str, detection: JsonObject) -> DetectionTable:
+    pascal = _object(detection.get("pascal"))
     threshold = _number(pascal.get("iou_threshold"))
     iou = "IoU" if threshold is None else f"IoU {threshold:.2f}"
-    sizes = (found.get(name) for name in ("images", "regions", "detections"))
+    sizes = (detection.get(name) for name in ("images", "regions", "detections"))
     classes: list[tuple[str | float | None, ...]] = []
-    for name, value in _object(found.get("classes")).items():
+    for name, value in _object(detection.get("classes")).items():
         metrics = _object(value)
-        own = [_number(metrics.get(metric)) for metric in _CLASS_METRICS[:-1]]
-        classes.append((name, *own, _number(_object(metrics.get("pascal")).get("every_point"))))
+        values = [_number(metrics.get(metric)) for metric in _CLASS_METRICS[:-1]]
+        classes.append((name, *values, _number(_object(metrics.get("pascal")).get("every_point"))))
     return DetectionTable(
         title,
         [size if isinstance(size, int) else 0 for size in sizes],
         [
-            *((name, _number(found.get(name)), meaning) for name, meaning in COCO_METRICS.items()),
+            *(
+                (name, _number(detection.get(name)), meaning)
+                for name, meaning in COCO_METRICS.items()
+            ),
             ("PASCAL AP", _number(pascal.get("every_point")), f"{iou}, all points"),
             ("PASCAL AP 11", _number(pascal.get("eleven_point")), f"{iou}, 11 points"),
         ],
         classes,
-        _object(found.get("precision_by_recall")),
+        _object(detection.get("precision_by_recall")),
     )
 
 
@@ -394,15 +400,15 @@ def confidence_view(summary: Summary) -> JsonObject | None:
     Each row has counts, rates, bins of similar confidences, the curve of risk and coverage, and
     the results for each target precision; the first row has no attribute.
     """
-    found = summary.confidence
-    if found is None:
+    confidence = summary.confidence
+    if confidence is None:
         return None
-    attributes = sorted(found.attributes.items(), key=lambda each: (-each[1].wrong, each[0]))
-    shown = [("", found.pooled), *attributes[:_RATED_ATTRIBUTES]]
+    attributes = sorted(confidence.attributes.items(), key=lambda item: (-item[1].wrong, item[0]))
+    shown = [("", confidence.pooled), *attributes[:_RATED_ATTRIBUTES]]
     return {
-        "documents": found.documents,
-        "targets": list[JsonValue](found.pooled.targets),
-        "rows": [_confidence_row(name, each) for name, each in shown],
+        "documents": confidence.documents,
+        "targets": list[JsonValue](confidence.pooled.targets),
+        "rows": [_confidence_row(name, figures) for name, figures in shown],
         "more": len(attributes) + 1 - len(shown),
     }
 
@@ -420,15 +426,15 @@ def _confidence_row(name: str, figures: ConfidenceFigures) -> JsonValue:
         "bins": columnar(
             ("fields", "confidence", "precision", "interval"),
             [
-                (each.fields, each.confidence, each.precision, list(each.interval or (0.0, 1.0)))
-                for each in own.bins
+                (bin_.fields, bin_.confidence, bin_.precision, list(bin_.interval or (0.0, 1.0)))
+                for bin_ in own.bins
             ],
         ),
         "curve": columnar(
             ("threshold", "coverage", "precision"),
-            [(each.threshold, *(round(share, 5) for share in each[1:])) for each in own.curve],
+            [(point.threshold, *(round(share, 5) for share in point[1:])) for point in own.curve],
         ),
-        "targets": {key: to_json(each) for key, each in own.targets.items()},
+        "targets": {key: to_json(target) for key, target in own.targets.items()},
     }
 
 
@@ -451,14 +457,14 @@ def trends(summary: Summary, earlier: Sequence[EarlierRun]) -> JsonObject | None
     """Return F1 over earlier runs and this one, oldest first; `None` without earlier runs."""
     if not earlier:
         return None
-    history = [*(each.summary for each in earlier), summary]
+    history = [*(run.summary for run in earlier), summary]
     attributes: list[JsonValue] = []
     for path in summary.attributes:
-        own = [None if each is None else each.attributes.get(path) for each in history]
-        f1: list[JsonValue] = [None if each is None else each.f1 for each in own]
+        metrics = [None if run is None else run.attributes.get(path) for run in history]
+        f1: list[JsonValue] = [None if attribute is None else attribute.f1 for attribute in metrics]
         attributes.append({"attribute": path, "f1": f1})
     return {
-        "runs": [*(each.name for each in earlier), ""],
-        "macro": [None if each is None else each.macro_f1_by_attribute for each in history],
+        "runs": [*(run.name for run in earlier), ""],
+        "macro": [None if run is None else run.macro_f1_by_attribute for run in history],
         "attributes": attributes,
     }

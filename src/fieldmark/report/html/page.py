@@ -109,7 +109,7 @@ _DATA: Final = b'<script type="application/json" id="%s">%s</script>'
 def page(view: RunView) -> bytes:
     """Return the page of a view."""
     opened, before = (
-        b",\n".join(b'"%d":%s' % each for each in documents)
+        b",\n".join(b'"%d":%s' % document for document in documents)
         for documents in (view.opened, view.before)
     )
     data = {b"run": embedded(view.run), b"opened": b"{%s}" % opened}
@@ -178,7 +178,7 @@ def _whole(scripts: tuple[str, ...], data: Mapping[bytes, bytes], without_script
         b"policy": b"; ".join(policy),
         b"version": VERSION.encode(),
         b"style": style(),
-        b"data": b"\n".join(_DATA % each for each in data.items()),
+        b"data": b"\n".join(_DATA % element for element in data.items()),
         b"without_script": without_script,
         b"script": code,
     }

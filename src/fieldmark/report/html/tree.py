@@ -1,4 +1,4 @@
-"""Two documents as one tree, with the outcome of every field."""
+"""Two documents as one tree with the outcome of every field, and their regions of pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from operator import is_
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.align.nearest import nearest_counterparts
 from fieldmark.compare.wrappers import Tokens
@@ -17,17 +17,18 @@ from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
 from fieldmark.model.outcomes import AttributeTable, ItemMark, ItemPlace, Outcomes, item_step
-from fieldmark.report.html.regions import Region, is_region, page_of
 from fieldmark.report.html.value_encoding import (
     HIDDEN,
     MEMBERS,
     NOT_COMPARED,
+    columnar,
     encode_container,
     encode_pair,
     nested,
     truncate,
 )
 from fieldmark.runs.case_result import FLAGS, CaseResult
+from fieldmark.values.geometry import MAX_COORDINATE, BoxFormat, Shape, box_iou, read_shape
 from fieldmark.values.paths import ANY_ITEM, ROOT, PathError, join, parse_path, resolve
 
 _ITEMS: Final = re.compile(r"\[\]")
@@ -85,10 +86,10 @@ class TreeNode(NamedTuple):
 
     def to_row(self) -> list[JsonValue]:
         """Return the node as a row with the columns `TREE_COLUMNS`."""
-        found = self.comparison or ()
+        comparison_fields = self.comparison or ()
         comparison: JsonObject = {
             letter: list(value) if isinstance(value, tuple) else value
-            for letter, value in zip("qsrfnc", found, strict=False)
+            for letter, value in zip("qsrfnc", comparison_fields, strict=False)
             if value not in (None, "", ())
         }
         if self.attribute:
@@ -128,19 +129,19 @@ def case_tree(case: CaseResult) -> CaseTree:
     if case.expected is MISSING and case.candidate is MISSING:
         nodes = [
             TreeNode(
-                each.path,
-                int(each.outcome),
+                record.path,
+                int(record.outcome),
                 HIDDEN,
                 HIDDEN,
-                _comparison(each.comparison, rated.get(position), graded=graded),
-                attribute=case.attributes.path(each.attribute),
+                _comparison(record.comparison, rated.get(position), graded=graded),
+                attribute=case.attributes.path(record.attribute),
             )
-            for position, each in enumerate(case.outcomes.records(case.attributes))
+            for position, record in enumerate(case.outcomes.records(case.attributes))
         ]
         return CaseTree(nodes, [])
-    found = _place_outcomes(case.outcomes, case.attributes, rated)
+    placed = _place_outcomes(case.outcomes, case.attributes, rated)
     documents = case.expected, case.candidate
-    builder = _TreeBuilder(found, case.attributes, documents, graded=graded)
+    builder = _TreeBuilder(placed, case.attributes, documents, graded=graded)
     root = builder.node("", _Place(""), *documents)
     return CaseTree([*(root.members or [root]), *builder.elsewhere()], builder.regions)
 
@@ -154,9 +155,9 @@ class _Place(NamedTuple):
     def path(self) -> str:
         """Return the attribute with the indexes of the ground truth in its brackets."""
         text = self.attribute
-        for one, two in self.items:
+        for expected, candidate in self.items:
             end = text.index("[]") + 2
-            step = item_step(two if one is None else one, text[:end])
+            step = item_step(candidate if expected is None else expected, text[:end])
             text = f"{text[: end - 2]}{step}{text[end:]}"
         return text
 
@@ -187,7 +188,7 @@ def _place_outcomes(
 
     The words of a text are summed up as one outcome.
     """
-    found = _PlacedOutcomes()
+    placed = _PlacedOutcomes()
     words: dict[_Place, list[_PlaceOutcome]] = {}
     items: dict[str, _ItemPair] = {}
     marks = iter(block.items)
@@ -195,7 +196,7 @@ def _place_outcomes(
     seen: set[str] = set()
     for position, cell in enumerate(block.cells):
         while upcoming is not None and upcoming[0] <= position:
-            _enter_items(upcoming, items, found)
+            _enter_items(upcoming, items, placed)
             upcoming = next(marks, None)
         number = cell >> CELL_BITS
         attribute = table.path(number)
@@ -206,21 +207,23 @@ def _place_outcomes(
             block.comparisons.get(position),
             confidences.get(position),
         )
-        found.outcomes.setdefault(place, outcome)
+        placed.outcomes.setdefault(place, outcome)
         if table.attributes[number].comparator == Tokens.name:
             words.setdefault(place, []).append(outcome)
         seen.add(attribute)
     while upcoming is not None:
-        _enter_items(upcoming, items, found)
+        _enter_items(upcoming, items, placed)
         upcoming = next(marks, None)
-    found.inner.update(*map(_ancestors, seen))
-    found.outcomes.update((place, _summed(own)) for place, own in words.items() if len(own) > 1)
-    return found
+    placed.inner.update(*map(_ancestors, seen))
+    placed.outcomes.update(
+        (place, _summed(outcomes)) for place, outcomes in words.items() if len(outcomes) > 1
+    )
+    return placed
 
 
 def _summed(words: Sequence[_PlaceOutcome]) -> _PlaceOutcome:
     """Return the outcome of a text for people: a match if all of its words match."""
-    counts = Counter(each.outcome for each in words)
+    counts = Counter(word.outcome for word in words)
     if len(counts) == 1:
         [outcome] = counts
         note = ""
@@ -229,7 +232,7 @@ def _summed(words: Sequence[_PlaceOutcome]) -> _PlaceOutcome:
         parts = [f"{counts[Outcome.MATCH]} match"]
         for kind, text in _WORD_TEXTS.items():
             notes = [
-                each.comparison.note for each in words if each.outcome is kind and each.comparison
+                word.comparison.note for word in words if word.outcome is kind and word.comparison
             ]
             named = ", ".join(note.removeprefix("word ") for note in notes[:_NAMED_WORDS] if note)
             parts += [f"{counts[kind]} {text}{named and f' ({named})'}"] if counts[kind] else []
@@ -237,7 +240,7 @@ def _summed(words: Sequence[_PlaceOutcome]) -> _PlaceOutcome:
     wrong = counts.total() - counts[Outcome.MATCH]
     f1 = 2 * counts[Outcome.MATCH] / (2 * counts[Outcome.MATCH] + wrong)
     comparison = Comparison(matched=not wrong, score=f1, similarity=f1, note=note)
-    rated = (each.confidence for each in words if each.confidence is not None)
+    rated = (word.confidence for word in words if word.confidence is not None)
     return words[0]._replace(
         outcome=outcome,
         comparison=comparison if note else None,
@@ -245,24 +248,26 @@ def _summed(words: Sequence[_PlaceOutcome]) -> _PlaceOutcome:
     )
 
 
-def _enter_items(mark: ItemMark, items: dict[str, _ItemPair], found: _PlacedOutcomes) -> None:
+def _enter_items(mark: ItemMark, items: dict[str, _ItemPair], placed: _PlacedOutcomes) -> None:
     """From here on, fields below the list of two paired items belong to these items."""
     _, attribute, expected, candidate, similarity = mark
     items[attribute] = expected, candidate
     outer = _enclosing_items(attribute, items)[:-1]
-    found.alignments.setdefault(_Place(attribute, outer), {})[expected, candidate] = similarity
-    found.inner.add(attribute[:-2])
-    found.inner.update(_ancestors(attribute[:-2]))
+    placed.alignments.setdefault(_Place(attribute, outer), {})[expected, candidate] = similarity
+    placed.inner.add(attribute[:-2])
+    placed.inner.update(_ancestors(attribute[:-2]))
 
 
 def _enclosing_items(attribute: str, items: dict[str, _ItemPair]) -> tuple[_ItemPair, ...]:
-    return tuple(items[each] for each in _enclosing_lists(attribute) if each in items)
+    return tuple(
+        items[list_path] for list_path in _enclosing_lists(attribute) if list_path in items
+    )
 
 
 @lru_cache(maxsize=4096)
 def _enclosing_lists(attribute: str) -> tuple[str, ...]:
     """Return all prefixes of an attribute that end with `[]`."""
-    return tuple(attribute[: found.end()] for found in _ITEMS.finditer(attribute))
+    return tuple(attribute[: brackets.end()] for brackets in _ITEMS.finditer(attribute))
 
 
 @lru_cache(maxsize=4096)
@@ -292,13 +297,13 @@ class _TreeBuilder:
 
     def __init__(
         self,
-        found: _PlacedOutcomes,
+        placed: _PlacedOutcomes,
         table: AttributeTable,
         documents: tuple[_Side, _Side],
         *,
         graded: bool = True,
     ) -> None:
-        self._found = found
+        self._found = placed
         self._documents = documents
         self._graded = graded
         self._table = table
@@ -309,21 +314,21 @@ class _TreeBuilder:
     def node(self, key: NodeKey, place: _Place, expected: _Side, candidate: _Side) -> TreeNode:
         """Return the node of a place, with its members if any of them was compared."""
         name = place if place.attribute else _Place(ROOT)
-        own = self._found.outcomes.get(name)
-        if own is None and place.items:
+        placed = self._found.outcomes.get(name)
+        if placed is None and place.items:
             # A configured path with an index is an attribute of its own, compared by index.
             name = _Place(place.path())
-            own = self._found.outcomes.get(name)
-            if own is not None and not all(map(is_, self._values(name), (expected, candidate))):
-                own = None
-        outcome, number, comparison, confidence = own or (None, None, None, None)
-        if own is not None:
+            placed = self._found.outcomes.get(name)
+            if placed is not None and not all(map(is_, self._values(name), (expected, candidate))):
+                placed = None
+        outcome, number, comparison, confidence = placed or (None, None, None, None)
+        if placed is not None:
             self._seen.add(name)
         if isinstance(expected, list | dict) or isinstance(candidate, list | dict):
             comparator = "" if number is None else self._table.attributes[number].comparator
             if is_region(place.attribute, comparator):
                 overlap = None if comparison is None else comparison.similarity
-                extra = any(one is None for one, _ in place.items)
+                extra = any(index is None for index, _ in place.items)
                 page = self._page
                 region = Region(place.path(), expected, candidate, outcome, overlap, page, extra)
                 self.regions.append(region)
@@ -343,61 +348,77 @@ class _TreeBuilder:
     def _keys(self, place: _Place, expected: _Side, candidate: _Side) -> Iterator[TreeNode]:
         if self._is_map(place):
             return
-        ours = expected if isinstance(expected, dict) else {}
-        theirs = candidate if isinstance(candidate, dict) else {}
-        outer, own = self._page, page_of(ours)
-        own = page_of(theirs) if own is None else own
-        self._page = outer if own is None else own
-        for key in dict.fromkeys((*ours, *theirs)):
+        expected_keys = expected if isinstance(expected, dict) else {}
+        candidate_keys = candidate if isinstance(candidate, dict) else {}
+        outer, page = self._page, page_of(expected_keys)
+        page = page_of(candidate_keys) if page is None else page
+        self._page = outer if page is None else page
+        for key in dict.fromkeys((*expected_keys, *candidate_keys)):
             below = _Place(join(place.attribute, key), place.items)
-            yield self.node(key, below, ours.get(key, MISSING), theirs.get(key, MISSING))
+            yield self.node(
+                key, below, expected_keys.get(key, MISSING), candidate_keys.get(key, MISSING)
+            )
         self._page = outer
 
     def _items(self, place: _Place, expected: _Side, candidate: _Side) -> Iterator[TreeNode]:
         """Yield items in the order of the ground truth; extra items follow their nearest item."""
-        ours, theirs = self._members(place, expected), self._members(place, candidate)
+        expected_items = self._members(place, expected)
+        candidate_items = self._members(place, candidate)
         attribute = f"{place.attribute}[]"
         known = self._found.alignments.get(_Place(attribute, place.items), {})
         if not known:
             # Items that were not aligned are compared by index, if at all.
-            known = dict.fromkeys(zip(range(len(ours)), range(len(theirs)), strict=False))
+            known = dict.fromkeys(
+                zip(range(len(expected_items)), range(len(candidate_items)), strict=False)
+            )
         pairs = [
-            (one, two)
-            for one, two in known
-            if (one is None or one in ours) and (two is None or two in theirs)
+            (first, second)
+            for first, second in known
+            if (first is None or first in expected_items)
+            and (second is None or second in candidate_items)
         ]
-        pairs += [(one, None) for one in ours.keys() - {one for one, _ in pairs}]
-        pairs += [(None, two) for two in theirs.keys() - {two for _, two in pairs}]
-        missing = {one for one, two in pairs if one is not None and two is None}
-        extra = {two for one, two in pairs if two is not None and one is None}
+        pairs += [(first, None) for first in expected_items.keys() - {first for first, _ in pairs}]
+        pairs += [
+            (None, second) for second in candidate_items.keys() - {second for _, second in pairs}
+        ]
+        missing = {first for first, second in pairs if first is not None and second is None}
+        extra = {second for first, second in pairs if second is not None and first is None}
         nearest = nearest_counterparts(
-            {place: value for place, value in ours.items() if place in missing},
-            {place: value for place, value in theirs.items() if place in extra},
+            {first: value for first, value in expected_items.items() if first in missing},
+            {second: value for second, value in candidate_items.items() if second in extra},
         )
-        reverse = {two: (one, similarity) for one, (two, similarity) in nearest.items()}
-        order: dict[ItemPlace | None, int] = {one: number for number, one in enumerate(ours)}
-        other_order: dict[ItemPlace | None, int] = {two: n for n, two in enumerate(theirs)}
+        reverse = {second: (first, similarity) for first, (second, similarity) in nearest.items()}
+        order: dict[ItemPlace | None, int] = {
+            first: number for number, first in enumerate(expected_items)
+        }
+        other_order: dict[ItemPlace | None, int] = {
+            second: n for n, second in enumerate(candidate_items)
+        }
 
         def position(pair: _ItemPair) -> tuple[bool, int, bool, int]:
-            one, two = pair
-            near, _ = reverse.get(two, (None, 0.0)) if one is None and two is not None else (one, 0)
-            return near is None, order.get(near, 0), one is None, other_order.get(two, 0)
+            first, second = pair
+            near, _ = (
+                reverse.get(second, (None, 0.0))
+                if first is None and second is not None
+                else (first, 0)
+            )
+            return near is None, order.get(near, 0), first is None, other_order.get(second, 0)
 
         outer = self._page
-        for one, two in sorted(pairs, key=position):
+        for first, second in sorted(pairs, key=position):
             near: tuple[ItemPlace, float] | tuple[()] = ()
-            if two is None and one is not None:
-                near = nearest.get(one, ())
-            elif one is None and two is not None:
-                near = reverse.get(two, ())
+            if second is None and first is not None:
+                near = nearest.get(first, ())
+            elif first is None and second is not None:
+                near = reverse.get(second, ())
             if place.attribute == _PAGES:
-                number = two if one is None else one
+                number = second if first is None else first
                 self._page = number + 1 if isinstance(number, int) else None
             yield self.node(
-                ItemKey(one, two, known.get((one, two)), *near),
-                _Place(attribute, (*place.items, (one, two))),
-                MISSING if one is None else ours[one],
-                MISSING if two is None else theirs[two],
+                ItemKey(first, second, known.get((first, second)), *near),
+                _Place(attribute, (*place.items, (first, second))),
+                MISSING if first is None else expected_items[first],
+                MISSING if second is None else candidate_items[second],
             )
         self._page = outer
 
@@ -412,18 +433,20 @@ class _TreeBuilder:
     def _is_map(self, place: _Place) -> bool:
         """Whether the values of the objects at a place were aligned like list items."""
         known = self._found.alignments.get(_Place(f"{place.attribute}[]", place.items), {})
-        return any(isinstance(each, str) for pair in known for each in pair)
+        return any(isinstance(index, str) for pair in known for index in pair)
 
     def elsewhere(self) -> Iterator[TreeNode]:
         """Yield outcomes of fields that are in neither document or have another name."""
         for place, (outcome, _, comparison, confidence) in self._found.outcomes.items():
             shown = comparison is not None or outcome not in _NOTHING_TO_SHOW
             if shown and place not in self._seen:
-                found = _comparison(comparison, confidence, graded=self._graded)
+                result = _comparison(comparison, confidence, graded=self._graded)
                 values = (MISSING, MISSING) if place.items else self._values(place)
                 known = values != (MISSING, MISSING)
                 sides = encode_pair(*values) if known else (HIDDEN, HIDDEN)
-                yield TreeNode(place.path(), int(outcome), *sides, found, attribute=place.attribute)
+                yield TreeNode(
+                    place.path(), int(outcome), *sides, result, attribute=place.attribute
+                )
 
     def _values(self, place: _Place) -> tuple[_Side, _Side]:
         """Return what both documents contain at a place without aligned items."""
@@ -452,3 +475,130 @@ def _comparison(
         note=truncate(comparison.note),
         confidence=confidence,
     )
+
+
+# --- regions of pages -----------------------------------------------------------------------------
+
+_MAX_REGIONS: Final = 500
+_COLUMNS: Final = ("path", "mark", "expected", "candidate", "page", "extra")
+_COMPARATORS: Final = frozenset({"iou"})
+_NAMED: Final = re.compile(
+    r"(?:box|boxes|bounds|rect|rectangle|polygon|quad|segmentation)(?:\[\])?\Z", re.IGNORECASE
+)
+_FORMATS: Final = (BoxFormat.XYXY, BoxFormat.XYWH)
+_TOLERANCE: Final = 1e-6
+_PAGE_KEYS: Final = {"page": 0, "page_number": 0, "page_no": 0, "page_index": 1, "page_idx": 1}
+"""The keys of the page of a region, and what to add to a number that counts from 0."""
+_MAX_PAGE: Final = 100_000
+
+
+class Region(NamedTuple):
+    """A field that may be a region: its path, both values, and the result of the comparison.
+
+    `page` is the number that the documents give for its page. It is `extra` if it is part of an
+    item that only the candidate has; its path may also belong to another item.
+    """
+
+    path: str
+    expected: JsonValue | Missing
+    candidate: JsonValue | Missing
+    outcome: Outcome | None
+    overlap: float | None = None
+    page: int | None = None
+    extra: bool = False
+
+
+def is_region(attribute: str, comparator: str) -> bool:
+    """Whether an attribute is compared as a region or named like one.
+
+    >>> is_region("lines[].bbox", "exact"), is_region("total", "exact")
+    (True, False)
+    """
+    return comparator in _COMPARATORS or _NAMED.search(attribute) is not None
+
+
+def page_of(document: Mapping[str, JsonValue]) -> int | None:
+    """Return the page that an object says it is on, as a number from 1, or from 0 if it says 0.
+
+    >>> page_of({"text": "Total", "page": 2}), page_of({"page_index": 2}), page_of({"text": "a"})
+    (2, 3, None)
+    """
+    for key, first in _PAGE_KEYS.items():
+        number = document.get(key)
+        if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < _MAX_PAGE:
+            return number + first
+    return None
+
+
+def drawn_regions(
+    regions: Sequence[Region], metadata: Mapping[str, JsonValue] | None = None
+) -> JsonObject | None:
+    """Return the box format and a table with the corners of both sides of every region, or `None`.
+
+    Four numbers are read in the format that reproduces the measured overlaps. Without measured
+    overlaps, they are two corners, or a corner and a size if two corners are impossible. The size
+    of the image frames the regions, if the metadata contains it.
+    """
+    form = _form(regions)
+    first = min((region.page for region in regions if region.page is not None), default=1)
+    drawn: list[list[JsonValue]] = []
+    for region in regions[:_MAX_REGIONS]:
+        expected_corners, candidate_corners = (
+            _corners(side, form) for side in (region.expected, region.candidate)
+        )
+        if expected_corners or candidate_corners:
+            mark = NOT_COMPARED if region.outcome is None else int(region.outcome)
+            line: list[JsonValue] = [region.path, mark, expected_corners, candidate_corners]
+            if region.extra or region.page is not None:
+                line.append(None if region.page is None else region.page + (first == 0))
+            drawn.append([*line, True] if region.extra else line)
+    if not drawn:
+        return None
+    view: JsonObject = {
+        "form": form.value,
+        "regions": columnar(_COLUMNS, drawn),
+        "more": len(regions[_MAX_REGIONS:]),
+    }
+    frame = [(metadata or {}).get(name) for name in ("width", "height")]
+    if all(
+        type(side) in (int, float) and 0 < cast("float", side) < MAX_COORDINATE for side in frame
+    ):
+        view["frame"] = frame
+    return view
+
+
+def _form(regions: Sequence[Region]) -> BoxFormat:
+    reproduced = [sum(_overlaps(region, form) for region in regions) for form in _FORMATS]
+    if len(set(reproduced)) > 1:
+        return _FORMATS[reproduced.index(max(reproduced))]
+    sides = [side for region in regions for side in (region.expected, region.candidate)]
+    boxes = [side for side in sides if isinstance(side, list) and _is_box(side)]
+    corners = all(isinstance(read_shape(box), Shape) for box in boxes)
+    return BoxFormat.XYXY if corners else BoxFormat.XYWH
+
+
+def _overlaps(region: Region, form: BoxFormat) -> bool:
+    """Whether two boxes in this format have the measured overlap."""
+    if region.overlap is None or not (_is_box(region.expected) and _is_box(region.candidate)):
+        return False
+    expected_shape, candidate_shape = (
+        read_shape(cast("JsonValue", side), form) for side in region[1:3]
+    )
+    if isinstance(expected_shape, str) or isinstance(candidate_shape, str):
+        return False
+    return abs(box_iou(expected_shape.box, candidate_shape.box)[0] - region.overlap) < _TOLERANCE
+
+
+def _is_box(side: JsonValue | Missing) -> bool:
+    return isinstance(side, list) and len(side) == 4 and not isinstance(side[0], list)  # noqa: PLR2004
+
+
+def _corners(side: JsonValue | Missing, form: BoxFormat) -> JsonValue:
+    if not isinstance(side, list | dict):
+        return None
+    shape = read_shape(side, form if _is_box(side) else BoxFormat.POLYGON)
+    if isinstance(shape, str):
+        return None
+    left, top, right, bottom, _ = shape.box
+    outline = shape.outline or ((left, top), (right, top), (right, bottom), (left, bottom))
+    return [[across, down] for across, down in outline]

@@ -89,9 +89,13 @@ def encode_pair(
     expected: JsonValue | Missing, candidate: JsonValue | Missing
 ) -> tuple[JsonValue, JsonValue]:
     """Encode both values of a field; an equal candidate is not repeated."""
-    ours, theirs = encode_value(expected), encode_value(candidate)
-    same = type(expected) is type(candidate) and ours == theirs and expected is not MISSING
-    return ours, SAME if same else theirs
+    encoded_expected, encoded_candidate = encode_value(expected), encode_value(candidate)
+    same = (
+        type(expected) is type(candidate)
+        and encoded_expected == encoded_candidate
+        and expected is not MISSING
+    )
+    return encoded_expected, SAME if same else encoded_candidate
 
 
 def truncate(text: str, max_length: int = MAX_TEXT_LENGTH) -> str:

@@ -9,17 +9,15 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts, cost_table
-from fieldmark.metrics.mistakes import CaseMistakes, MistakeCluster, MistakeClusters, MistakeReader
-from fieldmark.metrics.patterns import BY_NAME
+from fieldmark.metrics.mistakes import MistakeCluster, MistakeReader
 from fieldmark.metrics.repeated_errors import RepeatedErrors
-from fieldmark.metrics.slices import SliceKey, parse_slice_keys
-from fieldmark.metrics.summary import Summary, field_cost, worst_attributes
+from fieldmark.metrics.slices import parse_slice_keys
+from fieldmark.metrics.summary import field_cost, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact, fact_of
+from fieldmark.model.outcome import Outcome, Presence, fact
 from fieldmark.report.difference_text import repeated_error_text
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
-from fieldmark.report.html.metric_tabs import HeatMap, run_quality
+from fieldmark.report.html.metric_tabs import run_quality
 from fieldmark.report.html.metrics import (
     EarlierRun,
     attribute_lines,
@@ -32,85 +30,17 @@ from fieldmark.report.html.metrics import (
     slice_lines,
     trends,
 )
-from fieldmark.report.html.mistake_groups import MistakeGroups
+from fieldmark.report.html.mistakes import (
+    CaseFacts,
+    HeatMap,
+    MistakeGroups,
+    ValueTables,
+    most_mistakes_first,
+    types_by_count,
+)
 from fieldmark.report.html.value_encoding import embedded, truncate
-from fieldmark.report.html.value_tables import ValueTables
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.report.tables import cost_facts
-from fieldmark.runs.case_result import CaseResult
-
-_TYPE_NAMES: Final = (*ErrorCounts._fields, Outcome.ERROR.label)
-_TYPES: Final = {Outcome[name.upper()]: number for number, name in enumerate(_TYPE_NAMES)}
-"""The number of each type of mistake."""
-_PATTERNS: Final = ("", *BY_NAME)
-
-
-def types_by_count(convention: Convention) -> JsonObject:
-    """Return the types of mistakes that count as false positives and as false negatives."""
-    costs = cost_table(convention.counting)
-    found: dict[str, set[str]] = {"fp": set(), "fn": set()}
-    for code, cost in enumerate(costs):
-        if any(ERROR_TABLE[code]):
-            for name, types in found.items():
-                if getattr(cost, name):
-                    types.add(fact_of(code).outcome.label)
-    return {name: list[JsonValue](sorted(types)) for name, types in found.items()}
-
-
-class CaseFacts:
-    """Collects the mistakes and slices of listed cases, and groups all mistakes by pattern."""
-
-    def __init__(self, attributes: Sequence[str], by: Sequence[SliceKey]) -> None:
-        self._numbers = {path: number for number, path in enumerate(attributes)}
-        self._by = by
-        self._slices: dict[str, int] = {}
-        self._mistakes: dict[int, list[int]] = {}
-        self._in_slices: dict[int, list[int]] = {}
-        self.clusters = MistakeClusters()
-
-    def add(
-        self, case: CaseResult, mistakes: CaseMistakes, times: Counter[int], rank: int | None
-    ) -> None:
-        """Add one case with this rank in the list, or `None` if it is not listed."""
-        found = self.clusters.add(mistakes)
-        if rank is None:
-            return
-        codes = {self._code(path, _TYPES[outcome], pattern) for path, outcome, pattern in found}
-        for cell in times:
-            if fact_of(cell).outcome is Outcome.ERROR:
-                attribute = case.attributes.path(cell >> CELL_BITS)
-                codes.add(self._code(attribute, _TYPES[Outcome.ERROR], ""))
-        if codes:
-            self._mistakes[rank] = sorted(codes)
-        names = [name for key in self._by for name in key.names(case.case)]
-        if names:
-            self._in_slices[rank] = [
-                self._slices.setdefault(name, len(self._slices)) for name in names
-            ]
-
-    def _code(self, attribute: str, kind: int, pattern: str) -> int:
-        number = self._numbers[attribute] * len(_TYPE_NAMES) + kind
-        return number * len(_PATTERNS) + _PATTERNS.index(pattern)
-
-    def view(self, listed: int) -> JsonObject:
-        """Return the facts of all listed cases by rank.
-
-        A mistake is one number: (attribute * number of types + type) * number of patterns +
-        pattern.
-        """
-        ranks = range(listed)
-        mistakes: list[JsonValue] = [
-            list[JsonValue](self._mistakes.get(rank, ())) for rank in ranks
-        ]
-        slices: list[JsonValue] = [list[JsonValue](self._in_slices.get(rank, ())) for rank in ranks]
-        return {
-            "types": list(_TYPE_NAMES),
-            "patterns": list(_PATTERNS),
-            "mistakes": mistakes,
-            "slices": list(self._slices),
-            "in_slices": slices if self._slices else [],
-        }
-
 
 PageEmbedder: TypeAlias = Callable[[str, Mapping[str, JsonValue] | None], JsonObject]
 """Returns the pages of a case, given by its id and metadata, for the page."""
@@ -139,7 +69,7 @@ class RunComparison(Protocol):
         ...
 
     def view(self, ranks: Mapping[str, int]) -> JsonObject:
-        """Return metrics, attributes and changed cases; `ranks` are the ranks of cases."""
+        """Return metrics, attributes and changed cases; `ranks` are the ranks of cases by id."""
         ...
 
 
@@ -214,15 +144,15 @@ def view_of(
         "method": _method(run, has_values=has_values),
     }
     optional: dict[str, JsonValue] = {
-        "detection": [each.to_json() for each in detection_tables(summary)],
+        "detection": [table.to_json() for table in detection_tables(summary)],
         "slices": slice_lines(summary),
         "repeated": [
             {
-                "text": repeated_error_text(each),
-                "attributes": list(each.attributes),
-                "kind": each.kind.value,
+                "text": repeated_error_text(error),
+                "attributes": list(error.attributes),
+                "kind": error.kind.value,
             }
-            for each in repeated.errors()
+            for error in repeated.errors()
         ],
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
@@ -261,35 +191,31 @@ def _explain(run: ShownRun, convention: Convention) -> JsonObject:
             rules.append({"attribute": attribute.path, "facts": list[JsonValue](facts)})
     costs: dict[str, JsonValue] = {}
     for outcome in Outcome:
-        ours = Presence.VALUE if outcome is not Outcome.HALLUCINATION else Presence.ABSENT
-        theirs = Presence.VALUE if outcome is not Outcome.OMISSION else Presence.ABSENT
+        expected = Presence.VALUE if outcome is not Outcome.HALLUCINATION else Presence.ABSENT
+        candidate = Presence.VALUE if outcome is not Outcome.OMISSION else Presence.ABSENT
         if outcome is Outcome.BOTH_EMPTY:
-            ours = theirs = Presence.NULL
-        cost = field_cost(fact(outcome, ours, theirs), convention.counting)
-        costs[outcome.label] = [list[JsonValue](each) for each in cost_facts(cost, convention.name)]
+            expected = candidate = Presence.NULL
+        cost = field_cost(fact(outcome, expected, candidate), convention.counting)
+        costs[outcome.label] = [
+            list[JsonValue](cost_fact) for cost_fact in cost_facts(cost, convention.name)
+        ]
     return {"rules": rules, "costs": costs}
-
-
-def most_mistakes_first(summary: Summary) -> list[str]:
-    """Return the attributes with mistakes, with most mistakes first."""
-    counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
-    return sorted(filter(counts.get, counts), key=lambda path: -counts[path])
 
 
 def _advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
     """Return groups of similar mistakes, with the attributes that have most of them."""
     return [
         {
-            "pattern": each.pattern.name,
-            "title": each.pattern.title,
-            "hint": each.pattern.hint,
-            "mistakes": each.number,
+            "pattern": cluster.pattern.name,
+            "title": cluster.pattern.title,
+            "hint": cluster.pattern.hint,
+            "mistakes": cluster.number,
             "attributes": [
                 {"attribute": path, "mistakes": number}
-                for path, number in each.attributes.most_common(_MAX_NAMED)
+                for path, number in cluster.attributes.most_common(_MAX_NAMED)
             ],
         }
-        for each in clusters
+        for cluster in clusters
     ]
 
 
@@ -316,13 +242,13 @@ class _Documents:
         self._bytes += len(view or b"")
         if self._bytes > 2 * self._max_bytes:
             self._cases = dict(self.within_limit())
-            self._bytes = sum(len(each or b"") for each in self._cases.values())
+            self._bytes = sum(len(document or b"") for document in self._cases.values())
 
     def within_limit(self) -> list[tuple[int, bytes | None]]:
         """Return the worst cases that fit, in order."""
         left = self._max_bytes
         within: list[tuple[int, bytes | None]] = []
-        for rank, view in sorted(self._cases.items(), key=lambda each: each[0]):
+        for rank, view in sorted(self._cases.items(), key=lambda item: item[0]):
             left -= len(view or b"")
             if left < 0:
                 break
@@ -343,16 +269,16 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
         },
         "options": [[name, _setting(value)] for name, value in convention.options.items()],
         "inputs": [
-            {"name": each.name, "bytes": each.bytes or 0, "sha256": each.sha256 or ""}
-            for each in manifest.inputs
+            {"name": source.name, "bytes": source.bytes or 0, "sha256": source.sha256 or ""}
+            for source in manifest.inputs
         ],
         "lists": [[name, _setting(value)] for name, value in manifest.lists.items()],
         # Pairs, because names from data must not become keys of the view.
         "limits": [list(pair) for pair in manifest.limits.items()],
         "left_out": [list(pair) for pair in summary.cases._asdict().items()],
         "values": has_values,
-        "warnings": [truncate(each) for each in summary.warnings],
-        "structural_warnings": [truncate(each) for each in summary.structural_warnings],
+        "warnings": [truncate(text) for text in summary.warnings],
+        "structural_warnings": [truncate(text) for text in summary.structural_warnings],
         "evaluators": evaluator_lines(summary),
         "provenance": [
             ["command", manifest.command],

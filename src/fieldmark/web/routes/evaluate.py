@@ -8,8 +8,7 @@ from pathlib import Path
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from fieldmark.analyses.compare import compare_case, read_cases
-from fieldmark.analyses.compare_many import compare_many
+from fieldmark.analyses.compare import compare_case, compare_many, read_cases
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.score import score_with
 from fieldmark.model.json import JsonObject, JsonValue

@@ -127,7 +127,7 @@ function weakSlices({ cases }) {
     }
     return [weakSliceTable(searches), searches[1].tested > 0 && el("p", { class: "quiet" }, `${plural(searches[1].tested, "slice")} of ${plural(searches[1].cases, "case")} tested.`), [...new Set(searches.flatMap(({ notes }) => notes))].map((note) => el("p", { class: "quiet" }, safe(sentence(note))))];
   }, { isLarge: cases.paired > MANY, text: "Find weak slices", id: "find-slices" });
-  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases, in one of the runs or both.", list);
+  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value with a significantly lower F1 than the other cases, in one of the runs or both.", list);
 }
 
 function weakSliceTable(searches) {

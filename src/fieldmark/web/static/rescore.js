@@ -104,13 +104,13 @@ function conclusion({ changed_fields: fields, changed_cases: cases, compared, ca
 
 function previewTables({ metrics, attributes: changed, examples, changed_fields: fields, errors, warnings, sample }) {
   return [
-    sample && el("p", { class: "notice" }, "The figures are those of the sample. The new run compares all cases."),
+    sample && el("p", { class: "notice" }, "The metrics are computed from the sample. The new run compares all cases."),
     errors > 0 && el("p", { class: "notice" }, `${plural(errors, "field")} could not be compared: no model is called for a preview.`),
     warnings.length > 0 && el("details", { class: "notice", id: "preview-warnings" }, el("summary", null, plural(warnings.length, "warning")), el("ul", null, warnings.map((text) => el("li", null, shown(sentence(text)))))),
-    fields > 0 && el("p", { class: "quiet" }, "Higher or lower figures by other rules do not mean that the predictions are better or worse."),
+    fields > 0 && el("p", { class: "quiet" }, "Higher or lower metrics by other rules do not mean that the predictions are better or worse."),
     el("div", { class: "columns" },
-      previewTable("Figures before and after", [
-        { key: "name", title: "Figure", cell: ({ name }) => METRIC_NAMES[name] || metricName(name) },
+      previewTable("Metrics before and after", [
+        { key: "name", title: "Metric", cell: ({ name }) => METRIC_NAMES[name] || metricName(name) },
         { key: "before", title: "Before", format: "number" },
         { key: "after", title: "After", format: "number" },
         { title: "Change", format: "number", cell: ({ before, after }) => (before === null || after === null ? DASH : changeNumber(before, after)) },

@@ -129,7 +129,7 @@ function weakSlices() {
       : el("p", null, found.tested ? "No slice is significantly weaker than the other cases." : "There are no slices to test."),
     found.tested > 0 && el("p", { class: "quiet" }, `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`), found.notes.map((note) => el("p", { class: "quiet" }, shown(sentence(note))))];
   }, { isLarge, text: "Find weak slices", id: "find-slices" });
-  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value whose F1 is significantly lower than that of the other cases.", list);
+  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value with a significantly lower F1 than the other cases.", list);
 }
 
 const isLarge = page.totals && page.totals.total > MANY;

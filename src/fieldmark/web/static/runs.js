@@ -183,7 +183,7 @@ const statusBox = filterBox("Status", "status", [["", "any"], ...["complete", "r
 const verdictBox = filterBox("Gates", "verdict", [["", "any"], ["pass", "pass"], ["fail", "fail"], ["none", "none"]]);
 const conventionBox = filterBox("Convention", "convention", [["", "any"], ...page.conventions.map((word) => [word, word])]);
 const archiveBox = filterBox("Runs", "archived", [["", "current"], ["true", "archived"]]);
-const figureBox = el("div", { class: "control" }, el("span", null, "Figures"), choice("Figures", [["scores", "Scores"], ["quality", "Quality"]], state.figures || "scores", (value) => { state.figures = value === "scores" ? "" : value; remember(state); draw(); }));
+const figureBox = el("div", { class: "control" }, el("span", null, "Metrics"), choice("Metrics", [["scores", "Scores"], ["quality", "Quality"]], state.figures || "scores", (value) => { state.figures = value === "scores" ? "" : value; remember(state); draw(); }));
 const metricBox = search("Metric", "mean_score", debounce(300, (value) => { state.metric = value; remember({ metric: value }); drawTrend(); }), { id: "trend-metric", value: state.metric, list: "metric-names", title: "A metric of a run, such as rqs or attributes.total.f1" });
 const metricNames = el("datalist", { id: "metric-names" }, [...METRICS.map(([name]) => name), "micro.precision", "micro.recall", "cases.perfect", "cases.errors"].map((name) => el("option", { value: name })));
 
@@ -196,7 +196,7 @@ replace(document.getElementById("app"),
   errors,
   el("div", { class: "controls" }, search("Search", "name, id, input, tag or note", set("text"), { id: "run-filter", value: state.text }), groupBox, verdictBox, statusBox, conventionBox, archiveBox, figureBox, compare, rank, number),
   list, pages,
-  section("trend", "Trend", "A metric over the runs of a group: those with the same ground truth, rules and convention.", el("div", { class: "controls" }, metricBox, metricNames), chart, groupTable));
+  section("trend", "Trend", "A metric over the runs of a group, which have the same ground truth, rules and convention.", el("div", { class: "controls" }, metricBox, metricNames), chart, groupTable));
 const { deleted } = address(["deleted"]);
 if (deleted) {
   remember({ deleted: "" });

@@ -81,7 +81,7 @@ function attributeSection(run) {
     choice("Order", Object.entries(RANKS).map(([each, [label]]) => [each, label]), rank, (value) => { rank = value; url.write(value === "errors" ? "" : value); show(); }),
     number);
   show();
-  return section("attributes", "Attributes", "Metrics per attribute (a path without list indexes) over all cases, those with the most mistakes or the largest loss first. Select an attribute with mistakes or a number to see its cases.", controls, table.node,
+  return section("attributes", "Attributes", "Metrics per attribute (a path without list indexes) over all cases, with the most mistakes or the largest loss first. Select an attribute with mistakes or a number to see its cases.", controls, table.node,
     el("p", { class: "legend" }, Object.entries(COUNT_WORDS).map(([css, word]) =>
       el("span", null, svg("svg", { width: 14, height: 12, "aria-hidden": "true" }, svg("rect", { class: `fill-${css}`, width: 14, height: 12 })), word)),
     ERROR_NAMES.map((name) => mark(outcomeOf(name), { word: true }))));

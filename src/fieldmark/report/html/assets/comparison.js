@@ -34,7 +34,7 @@ function comparisonParts(found, links, list) {
   return [
     { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: [dumbbells("F1", attributes, links.attribute), changeTable("Attributes of both runs", attributes, links.attribute)] },
     ...(slices.rows.length ? [{ id: "slices", title: "Slices", lead: `${capitalized(metricLabel(found.conclusion.metric))} per slice of the cases. p-values are adjusted for the number of slices.`, node: [dumbbells(metricLabel(found.conclusion.metric), slices, links.slice), changeTable("Slices of both runs", slices, links.slice)] }] : []),
-    ...(found.comparable ? [{ id: "changed", title: "Changed cases", lead: "All cases whose score or fields changed, those that got worse first. Open a case to see the ground truth and both predictions.", node: list }] : []),
+    ...(found.comparable ? [{ id: "changed", title: "Changed cases", lead: "All cases whose score or fields changed, worse cases first. Open a case to see the ground truth and both predictions.", node: list }] : []),
     { id: "metrics", title: "Metrics", lead: null, node: changeTable("Metrics of both runs", metrics) },
     ...(evaluators.rows.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. p-values are adjusted for the number of evaluators.", node: changeTable("Evaluators of both runs", evaluators) }] : []),
   ];

@@ -22,7 +22,7 @@ function leaderboardParts(board, linkTo, attributeHref) {
     id: "ranking", title: "Ranking", lead: `${capitalized(board.title)} with 95% confidence intervals, the best run first. Filled dots: the best run, and runs that are not significantly worse.`,
     node: el("div", null, el("figure", { class: "panel" }, intervalChart(board)), rankingTable(board, linkTo)),
   }, {
-    id: "pairs", title: "Pairs", lead: "The difference of the run of the row from that of the column, and its adjusted p-value. Colors mark significant differences.",
+    id: "pairs", title: "Pairs", lead: "The run of the row minus the run of the column, and the adjusted p-value of the difference. Colors mark significant differences.",
     node: pairMatrix(board),
   }];
   if (board.attributes.length > 1) {

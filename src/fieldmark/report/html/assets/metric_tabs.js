@@ -210,6 +210,6 @@ function qualitySection(run) {
   return section("quality", "Quality", "Completeness, hallucination, accuracy and safety over all cases, and their weighted sum, the response quality score (RQS).",
     el("div", { class: "columns" },
       el("div", { class: "panel" }, el("h3", null, "Response quality score"), sumTable(view), rqsNote(view),
-        view.averaged && el("p", { class: "quiet" }, "The metrics are means over the cases of an evaluator, and the counts are those of the run.")),
+        view.averaged && el("p", { class: "quiet" }, "The metrics are means over the cases of an evaluator, and the counts are totals of the run.")),
       el("div", { class: "panel" }, el("h3", null, "Accuracy by strategy"), table)));
 }

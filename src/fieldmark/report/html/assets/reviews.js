@@ -32,7 +32,7 @@ function reviewTable(reviews, href = () => null) {
 
 function reviewSection(reviews) {
   const counted = reviews.filter(({ problem, decision }) => !problem && decision !== "comment").length;
-  return section("review", "Review", `${plural(counted, "field")} decided by people. The metrics of this page are those of the original ground truth.`, reviewTable(reviews));
+  return section("review", "Review", `${plural(counted, "field")} decided by people. The metrics of this page are computed with the original ground truth.`, reviewTable(reviews));
 }
 
 // Metrics before a review and with the reviewed truth; `titles` are those of the metrics.

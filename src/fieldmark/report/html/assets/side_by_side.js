@@ -66,7 +66,7 @@ function sideBySide(runs, { show = "", path = "", choose = () => {} } = {}) {
     el("div", { class: "documents-head" }, el("h2", null, differences ? plural(differences, "difference") : "No field differs"), control),
     runs.filter(({ view }) => !view).map(({ name }) => el("p", { class: "notice" }, "Not available in ", el("bdi", null, shown(name)), ".")),
     cut.length > 0 && el("p", { class: "notice" }, "This case is large, so only mistakes are shown, and a field that is missing below may be correct. results.jsonl contains the whole case."),
-    hasOtherTruth(rows) && el("p", { class: "notice" }, "The runs have different ground truth in this case. That of the first run is shown."),
+    hasOtherTruth(rows) && el("p", { class: "notice" }, "The runs have different ground truth in this case. The ground truth of the first run is shown."),
     el("div", { class: "table-scroll sides-scroll", tabindex: "0", role: "group", "aria-label": "Fields" }, table));
 }
 

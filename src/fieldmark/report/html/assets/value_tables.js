@@ -12,7 +12,7 @@ function valueText(key) {
 }
 
 function valueTableSection(run) {
-  return section("values", "Expected and found values", "Attributes with few different values, those with the most mistakes first. Select a number to see its cases.",
+  return section("values", "Expected and found values", "Attributes with few different values, most mistakes first. Select a number to see its cases.",
     run.value_tables.map(({ attribute, cells }, place) => el("details", { class: "value-table", open: place === 0 },
       el("summary", null, pathText(attribute), " ", el("span", { class: "quiet" }, plural(cells.reduce((sum, cell) => sum + cell.mistakes, 0), "mistake"))),
       valueTable(attribute, cells))));

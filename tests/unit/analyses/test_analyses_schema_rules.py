@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldmark.analyses.infer import schema_rules
+from fieldmark.analyses.infer.schema_rules import is_json_schema, rules_of_schema
 from fieldmark.errors import ConfigError
-from fieldmark.rules import schema_rules
 from fieldmark.rules.config_files import parse_json
 from fieldmark.rules.config_values import Problems, locate
 from fieldmark.rules.rules_file import read_rules
-from fieldmark.rules.schema_rules import is_json_schema, rules_of_schema
 from fieldmark.values.numbers import numbers_in
 from json_strategies import small_json
 

@@ -9,13 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.greedy import Greedy
-from fieldmark.compare.identifier import letters_and_digits
-from fieldmark.model.alignment import Alignment
-from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import Presence
-from fieldmark.model.rule import Rules
-from fieldmark.plan.plan import compile_plan
-from fieldmark.plan.value_kinds import (
+from fieldmark.analyses.value_kinds import (
     LOCALES,
     Difference,
     Reader,
@@ -28,6 +22,12 @@ from fieldmark.plan.value_kinds import (
     phone_is_available,
     readers_of,
 )
+from fieldmark.compare.identifier import letters_and_digits
+from fieldmark.model.alignment import Alignment
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import Presence
+from fieldmark.model.rule import Rules
+from fieldmark.plan.plan import compile_plan
 from fieldmark.values.dates import read_day
 from fieldmark.values.equality import typed_key
 from fieldmark.values.numbers import read_amount
@@ -58,8 +58,10 @@ def is_named(path: str, words: frozenset[str]) -> bool:
     >>> is_named("lines[*].unitPrices", frozenset({"price"}))
     True
     """
-    found = key_words(path)
-    return bool(found) and (found[-1] in words or found[-1].removesuffix("s") in words)
+    words_of_key = key_words(path)
+    return bool(words_of_key) and (
+        words_of_key[-1] in words or words_of_key[-1].removesuffix("s") in words
+    )
 
 
 def _words(text: str) -> frozenset[str]:
@@ -202,18 +204,18 @@ class RuleInferrer:
         An attribute whose ground truth is always empty gets no rule, because a rule would compare
         a container in a candidate as one field.
         """
-        found: dict[str, InferredRule | None] = {}
+        rules: dict[str, InferredRule | None] = {}
         for path, evidence in self._evidence.items():
             if evidence.lists:
-                found[path] = self._infer_acceptable_values(path, evidence)
+                rules[path] = self._infer_acceptable_values(path, evidence)
             elif evidence.kinds and not evidence.objects and not self._is_acceptable_value(path):
                 settings, reason = _infer_comparator(evidence)
-                found[path] = _rule(path, settings, reason, evidence)
+                rules[path] = _rule(path, settings, reason, evidence)
         # Which items are similar depends on the rules for their fields.
-        fields = [rule for rule in found.values() if rule is not None]
-        for path in [path for path, rule in found.items() if rule is None]:
-            found[path] = self._infer_alignment(path, fields)
-        return [rule for rule in found.values() if rule is not None]
+        fields = [rule for rule in rules.values() if rule is not None]
+        for path in [path for path, rule in rules.items() if rule is None]:
+            rules[path] = self._infer_alignment(path, fields)
+        return [rule for rule in rules.values() if rule is not None]
 
     def _add_value(self, expected: JsonValue, candidate: JsonValue | Missing, path: str) -> None:
         evidence = self._evidence.get(path)
@@ -230,9 +232,9 @@ class RuleInferrer:
     def _add_object(
         self, expected: dict[str, JsonValue], candidate: JsonValue | Missing, path: str
     ) -> None:
-        other = candidate if isinstance(candidate, dict) else {}
+        counterpart = candidate if isinstance(candidate, dict) else {}
         for key, value in expected.items():
-            self._add_value(value, other.get(key, MISSING), join(path, key))
+            self._add_value(value, counterpart.get(key, MISSING), join(path, key))
 
     def _add_list(
         self, expected: list[JsonValue], candidate: JsonValue | Missing, path: str
@@ -244,7 +246,7 @@ class RuleInferrer:
         elif isinstance(candidate, list):
             # The order of the items does not matter.
             alignment = _GREEDY.align(expected, candidate)
-            others = {index: candidate[other] for index, other, _, _ in alignment.pairs}
+            others = {index: candidate[counterpart] for index, counterpart, _, _ in alignment.pairs}
             owner = self._evidence.get(path.removesuffix("[*]"))
             if owner is not None:
                 owner.sample.add(expected, candidate, alignment)
@@ -293,15 +295,15 @@ class RuleInferrer:
         return path.endswith("[*]") and owner is not None and self._has_alternatives(owner)
 
     def _has_alternatives(self, evidence: AttributeEvidence) -> bool:
-        """Whether lists contain acceptable values, judging by the candidates of all lists."""
+        """Whether lists contain acceptable values, by candidates of these or other lists."""
         if evidence.is_list_of_acceptable_values:
             return True
         items = self._evidence.get(f"{evidence.path}[*]")
         if not evidence.lists or evidence.candidates or items is None or not items.kinds:
             return False
-        seen = [other for other in self._evidence.values() if other.lists and other.candidates]
+        seen = [lists for lists in self._evidence.values() if lists.lists and lists.candidates]
         return len(seen) >= _MIN_ALTERNATIVES and all(
-            other.is_list_of_acceptable_values for other in seen
+            lists.is_list_of_acceptable_values for lists in seen
         )
 
     def _infer_acceptable_values(
@@ -437,10 +439,10 @@ class AttributeEvidence:
     """Statistics of one attribute.
 
     `readings` count the scalars of the ground truth by the ways in which they can be read, with a
-    few examples; `candidate_readings` count the scalars of candidates. `texts` are the first
-    distinct strings. `item_fields` are the names of fields in items of lists, `items_in_lists` and
-    `distinct_in_lists` count values in lists of several items. `sample` contains lists for trying
-    rules.
+    few examples; `candidate_readings` count scalars of candidates. `texts` are the first distinct
+    strings. `item_fields` are the names of fields in items of lists, `items_in_lists` and
+    `distinct_in_lists` count values in lists of several items. `sample` contains lists on which
+    rules are tried.
     """
 
     path: str
@@ -574,8 +576,8 @@ class AttributeEvidence:
 
     def candidates_look_like(self, *readable: ValueKind) -> bool:
         """Whether at least half of the unequal candidates have these kinds."""
-        other = sum(self.unequal_kinds[kind] for kind in readable)
-        return other * 2 >= self.unequal_kinds.total()
+        alike = sum(self.unequal_kinds[kind] for kind in readable)
+        return alike * 2 >= self.unequal_kinds.total()
 
     def share(self, *kinds: ValueKind) -> float:
         """Return the share of scalars that have these kinds."""
@@ -605,7 +607,7 @@ class AttributeEvidence:
     @property
     def mostly_matches(self) -> bool:
         """Whether there are candidates and most equal the ground truth, up to case and spaces."""
-        same = sum(self.differences[each] for each in (Difference.NONE, *_IN_FORM))
+        same = sum(self.differences[difference] for difference in (Difference.NONE, *_IN_FORM))
         return 0 < self.differences.total() * _MOSTLY <= same
 
     @property
@@ -652,7 +654,7 @@ class AttributeEvidence:
 _DECIMAL_MARK: Final = re.compile(r"[0-9][.,][0-9]")
 _TIME: Final = re.compile(r"[0-9]:[0-9]{2}")
 _STOP_WORDS: Final = frozenset(
-    (
+    [
         "and",
         "for",
         "of",
@@ -669,7 +671,7 @@ _STOP_WORDS: Final = frozenset(
         "da",
         "bin",
         "al",
-    )
+    ]
 )
 
 
@@ -800,7 +802,7 @@ def _are_dates(evidence: AttributeEvidence) -> bool:
 
 
 def _date_order(evidence: AttributeEvidence) -> Reader | None:
-    """Return the order of day and month, judging by dates of numbers with only one reading."""
+    """Return the order that dates of numbers have, judging by dates with only one reading."""
     total = evidence.count(*_ORDERS, Reader.DATE, both_sides=True)
     counts = {order: evidence.count(order, both_sides=True) for order in _ORDERS}
     best, second = sorted(_ORDERS, key=lambda order: -counts[order])[:2]
@@ -817,7 +819,7 @@ def _propose_date(evidence: AttributeEvidence) -> Proposal:
         settings["order"] = order.value
         reason += f", order {order}"
     readers = [Reader.DATE if order is None else order]
-    locale = max(LOCALES, key=lambda each: evidence.count(each, both_sides=True))
+    locale = max(LOCALES, key=lambda reader: evidence.count(reader, both_sides=True))
     if evidence.count(locale, both_sides=True):
         settings["locales"] = [locale.value]
         reason += f", month names in {locale}"
@@ -902,7 +904,7 @@ def _is_identifier(evidence: AttributeEvidence) -> bool:
 
 
 def _differs_in_form(evidence: AttributeEvidence) -> bool:
-    return any(evidence.differences[each] for each in _IN_FORM)
+    return any(evidence.differences[difference] for difference in _IN_FORM)
 
 
 def _named(words: frozenset[str], fits: _Fits) -> _Fits:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldmark.analyses.infer import proposed_rules, render_proposal
+from fieldmark.analyses.infer.rule_inferrer import InferredRule, RuleInferrer
 from fieldmark.model.outcome import Presence
-from fieldmark.plan.infer import InferredRule, RuleInferrer
 from fieldmark.rules.config_values import Context
 from fieldmark.rules.rules_file import load_rules, read_rules, rules_of
 from fieldmark.rules.yaml_parser import parse_yaml

@@ -11,18 +11,24 @@ from hypothesis import strategies as st
 
 import fieldmark as fm
 from fieldmark.align.greedy import Greedy
-from fieldmark.analyses.infer import proposed_rules
+from fieldmark.analyses import value_kinds
+from fieldmark.analyses.infer import proposed_rules, rule_inferrer
+from fieldmark.analyses.infer.rule_inferrer import RuleInferrer, SampleLists
+from fieldmark.analyses.value_kinds import (
+    Difference,
+    ValueKind,
+    decimals,
+    difference_of,
+    kind_of_value,
+)
 from fieldmark.compare.date import DateMatch
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rules
-from fieldmark.plan import infer, value_kinds
-from fieldmark.plan import infer as proposals
-from fieldmark.plan import infer as sample_lists
-from fieldmark.plan.infer import RuleInferrer, SampleLists
 from fieldmark.plan.plan import compile_plan
-from fieldmark.plan.value_kinds import Difference, ValueKind, decimals, difference_of, kind_of_value
 from fieldmark.rules.rules_file import read_rules
+from pure_python import with_and_without_kernel
 
+__all__ = ["with_and_without_kernel"]
 LONG = "The supplier shall deliver the goods within thirty days of the order, free of charge. " * 2
 
 
@@ -254,7 +260,7 @@ def test_proposals_by_name_and_values(name, values, settings):
 
 
 def test_without_the_extra_telephone_numbers_are_compared_by_digits(monkeypatch):
-    monkeypatch.setattr(proposals, "phone_is_available", lambda: False)
+    monkeypatch.setattr(rule_inferrer, "phone_is_available", lambda: False)
     inferrer = _inferrer()
     inferrer.add({"phone": PHONES[0]})
     (proposal,) = inferrer.rules()
@@ -783,8 +789,8 @@ def test_no_proposal_loses_pairs_without_saying_so(lists):
 
 
 def test_lists_are_tried_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr(sample_lists, "_MAX_LISTS", 2)
-    monkeypatch.setattr(sample_lists, "_MAX_PAIRS", 7)
+    monkeypatch.setattr(rule_inferrer, "_MAX_LISTS", 2)
+    monkeypatch.setattr(rule_inferrer, "_MAX_PAIRS", 7)
     sample = SampleLists()
     for found in (["a b"], ["a bc"], ["a bc"] * 8, ["a bc"], ["a bc"]):
         sample.add(["a b"], found, Greedy().align(["a b"], found))
@@ -834,7 +840,7 @@ def test_paths_of_proposals(document, paths):
 
 
 def test_memory_is_bounded_by_the_number_of_attributes(monkeypatch):
-    monkeypatch.setattr(infer, "_MAX_ATTRIBUTES", 10)
+    monkeypatch.setattr(rule_inferrer, "_MAX_ATTRIBUTES", 10)
     inferrer = _inferrer()
     for case in range(100):
         inferrer.add({f"key {case}": f"value {case}", "same": f"text {case}"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fieldmark as fm
-from fieldmark.report.html.value_tables import ValueTables
+from fieldmark.report.html.mistakes import ValueTables
 from fieldmark.runs.stored_run import open_run
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.plan.value_kinds import ValueKind, kind_of_value
+from fieldmark.analyses.value_kinds import ValueKind, kind_of_value
 
 WORDS = "lorem " * 15
 

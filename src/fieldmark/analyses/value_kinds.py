@@ -111,7 +111,10 @@ def _is_code(text: str) -> bool:
     Text in a script without capital letters, such as Japanese, may have no spaces between words.
     """
     trimmed = text.strip()
-    if any(each > "ÿ" and unicodedata.category(each) == "Lo" for each in trimmed[:_MAX_CODE]):
+    if any(
+        character > "ÿ" and unicodedata.category(character) == "Lo"
+        for character in trimmed[:_MAX_CODE]
+    ):
         return False
     characters = trimmed.replace(" ", "")
     digits = sum(map(str.isdecimal, characters))
@@ -137,7 +140,7 @@ LOCALES: Final = (
 def _locale_readers() -> Mapping[Reader, DateReader]:
     """Return the readers of dates in other languages; none if their data is not installed."""
     try:
-        return {each: DateReader(words=date_words((each.value,))) for each in LOCALES}
+        return {locale: DateReader(words=date_words((locale.value,))) for locale in LOCALES}
     except MissingExtra:
         return {}
 
@@ -148,7 +151,7 @@ def _locales_of(text: str) -> frozenset[Reader]:
     if _FOREIGN_SHAPE.match(text) is None:
         return frozenset()
     readers = _locale_readers().items()
-    return frozenset(each for each, reader in readers if reader.read(text) is not None)
+    return frozenset(locale for locale, reader in readers if reader.read(text) is not None)
 
 
 _TEXT_KINDS: Final[tuple[tuple[ValueKind, Callable[[str], bool]], ...]] = (
@@ -233,7 +236,9 @@ def nearest_value(expected: list[JsonValue], candidate: JsonValue) -> tuple[int,
 
 _DATE_READERS: Final = {Reader(order.value): DateReader(order=order) for order in DateOrder}
 _NUMBER_READERS: Final = {
-    Reader(each.value): each for each in NumberFormat if each is not NumberFormat.AUTO
+    Reader(number_format.value): number_format
+    for number_format in NumberFormat
+    if number_format is not NumberFormat.AUTO
 }
 _NUMERIC_DATE: Final = re.compile(r"[0-9]\s?[./-]\s?[0-9]|[0-9]{8}")
 _READ_NUMBERS: Final = frozenset((Reader.PLAIN_NUMBER, *_NUMBER_READERS))
@@ -254,32 +259,32 @@ def readers_of(value: JsonValue) -> frozenset[Reader]:
 def _readers(text: str) -> frozenset[Reader]:
     if not any(map(str.isdecimal, text)):
         return frozenset()
-    found: set[Reader] = set()
+    readers: set[Reader] = set()
     reading = read_day(text)
     # Some dates, such as 25032018, can only be read with an order.
     if reading is not None or _NUMERIC_DATE.search(text):
-        found.update(each for each, reader in _DATE_READERS.items() if reader.read(text))
+        readers.update(order for order, reader in _DATE_READERS.items() if reader.read(text))
     if reading is not None:
-        found.add(Reader.DATE)
+        readers.add(Reader.DATE)
         if reading.ambiguous:
-            found.add(Reader.AMBIGUOUS_DATE)
+            readers.add(Reader.AMBIGUOUS_DATE)
         if reading.coerced:
-            found.add(Reader.SHORT_YEAR)
+            readers.add(Reader.SHORT_YEAR)
     else:
-        found.update(_locales_of(text))
+        readers.update(_locales_of(text))
     if as_number(text) is not None:
-        found.add(Reader.PLAIN_NUMBER)
+        readers.add(Reader.PLAIN_NUMBER)
     formats = {} if read_amount(text) is None else _NUMBER_READERS
-    amounts = {each: read_amount(text, form) for each, form in formats.items()}
-    read = {each: amount for each, amount in amounts.items() if amount is not None}
-    found.update(read)
+    amounts = {reader: read_amount(text, form) for reader, form in formats.items()}
+    read = {reader: amount for reader, amount in amounts.items() if amount is not None}
+    readers.update(read)
     if any(amount.percent for amount in read.values()):
-        found.add(Reader.PERCENT)
+        readers.add(Reader.PERCENT)
     if len({amount.number for amount in read.values()}) > 1:
-        found.add(Reader.AMBIGUOUS_NUMBER)
+        readers.add(Reader.AMBIGUOUS_NUMBER)
     if _is_phone(text.strip()):
-        found.add(Reader.PHONE)
-    return frozenset(found)
+        readers.add(Reader.PHONE)
+    return frozenset(readers)
 
 
 @lru_cache(maxsize=1)

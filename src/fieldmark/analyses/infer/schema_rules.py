@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from fieldmark.errors import ConfigError, Location, OptionError, Problem
-from fieldmark.evaluators.json_schema import SchemaReferences, check_schema
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.plan.infer import (
+from fieldmark.analyses.infer.rule_inferrer import (
     ADDRESS_WORDS,
     ADDRESSES,
     BOOLEANS,
@@ -36,6 +33,9 @@ from fieldmark.plan.infer import (
     is_named,
     phone_proposal,
 )
+from fieldmark.errors import ConfigError, Location, OptionError, Problem
+from fieldmark.evaluators.json_schema import SchemaReferences, check_schema
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.rules.config_values import Code, Context, Located, located_list, located_object
 from fieldmark.rules.rules_file import read_fields
 from fieldmark.rules.strategy_builder import STRATEGY_KEYS
@@ -126,10 +126,10 @@ def _read_schema(
 class _Shape:
     """What all schemas of one value say together.
 
-    `kinds` are JSON types, with formats such as `date` instead of `string`. `entries` are the
-    schemas of keys that are not named, and `positions` are the schemas of single items. A `fixed`
-    list has a fixed number of items. `options` are the options of the rule, with the options of the
-    innermost schema last.
+    `kinds` are JSON types, with formats and the like instead of `string`. `entries` are the schemas
+    of keys that are not named, and `positions` the schemas of single items. A `fixed` list has a
+    fixed number of items. `options` are the options of the rule, from the outermost schema to the
+    innermost.
     """
 
     kinds: dict[str, None] = field(default_factory=dict)
@@ -149,7 +149,7 @@ class _Shape:
         return frozenset(self.kinds) - {"null", "array", "object"}
 
     def add(self, schema: JsonObject) -> None:
-        """Add the keywords of a schema, except keywords that combine schemas."""
+        """Add the keywords of a schema, except for combinations of schemas."""
         for kind in _kinds(schema):
             self.kinds.setdefault(kind)
         description = schema.get("description")
@@ -200,9 +200,9 @@ def _kinds(schema: JsonObject) -> Iterator[str]:
         if any(value is not None for value in islice(listed, _MAX_ENUM)):  # type: ignore[arg-type]
             yield "enum"
         return
-    given = schema.get("type")
-    types: list[JsonValue] = given if isinstance(given, list) else [given]
-    if given is None:
+    declared = schema.get("type")
+    types: list[JsonValue] = declared if isinstance(declared, list) else [declared]
+    if declared is None:
         types = [*dict.fromkeys(kind for key, kind in _IMPLIED.items() if key in schema)]
     for kind in types:
         if kind == "string":
@@ -280,7 +280,7 @@ def _propose_scalar(path: str, shape: _Shape) -> Proposal | None:
         return _BY_KINDS[kinds]
     if kinds == {"enum"}:
         values = [value for value in shape.listed if value is not None]
-        texts = [each if isinstance(each, str) else exact_text(each) for each in values]
+        texts = [value if isinstance(value, str) else exact_text(value) for value in values]
         listed = ", ".join(shorten(text, _MAX_SHOWN) for text in texts[:_MAX_LISTED])
         more = ", …" if len(texts) > _MAX_LISTED else ""
         what = "always " if len(texts) == 1 else "one of: "
@@ -317,12 +317,12 @@ class _SchemaReader:
 
     def fields(self) -> list[Located]:
         """Return the rules as they would be in a file, each with the location of its options."""
-        found: list[Located] = []
+        fields: list[Located] = []
         for rule, origin in zip(self.rules, self._origins, strict=True):
             settings = {"path": rule.path, **rule.settings}
             entries = ((key, _at(value, origin)) for key, value in settings.items())
-            found.append(located_object(entries, origin, self._context.problems))
-        return found
+            fields.append(located_object(entries, origin, self._context.problems))
+        return fields
 
     def visit(self, schemas: list[JsonValue], path: str, above: list[set[int]]) -> None:
         """Add the rules for a value and everything in it; `above` are the shapes around it."""
@@ -332,46 +332,48 @@ class _SchemaReader:
         if len(above) > _MAX_LEVELS:
             self._refuse(f"nesting exceeds the limit of {_MAX_LEVELS} levels")
         shape = self._shape(schemas)
-        repeats = max((sum(part in each for each in above) for part in shape.parts), default=0)
+        repeats = max((sum(part in parts for parts in above) for part in shape.parts), default=0)
         if repeats > self._max_repeats:
             message = f"{path}: the schema repeats itself"
             hint = "deeper values are compared with the defaults"
             self._context.warn(message, self._located.location, hint)
             return
-        own, origin = self._own_settings(shape)
+        overrides, origin = self._own_settings(shape)
         above = [*above, shape.parts]
-        is_whole = "match" in own
-        if own.get("any_of") is True and "array" in shape.kinds:
+        is_whole = "match" in overrides
+        if overrides.get("any_of") is True and "array" in shape.kinds:
             items = self._shape(shape.items)
             settings, why = _propose_scalar(path, items) or ({}, "any type")
             shape.description = shape.description or items.description
-            self._add(path, shape, (settings, f"lists of acceptable values; {why}"), own, origin)
+            self._add(
+                path, shape, (settings, f"lists of acceptable values; {why}"), overrides, origin
+            )
         elif "array" in shape.kinds and not is_whole:
-            self._visit_list(path, shape, own, origin, above)
+            self._visit_list(path, shape, overrides, origin, above)
         elif "object" in shape.kinds and not is_whole:
-            self._visit_object(path, shape, own, origin, above)
+            self._visit_object(path, shape, overrides, origin, above)
         else:
             proposal = _propose_scalar(path, shape)
-            if proposal is not None or own:
-                self._add(path, shape, proposal or ({}, "any type"), own, origin)
+            if proposal is not None or overrides:
+                self._add(path, shape, proposal or ({}, "any type"), overrides, origin)
 
     def _visit_list(
-        self, path: str, shape: _Shape, own: Settings, origin: Location, above: list[set[int]]
+        self, path: str, shape: _Shape, overrides: Settings, origin: Location, above: list[set[int]]
     ) -> None:
-        each = [*shape.positions, *shape.items]
+        items = [*shape.positions, *shape.items]
         if path.endswith(_ANY_DEPTH):  # which includes the items
-            self.visit(each, path, above)
+            self.visit(items, path, above)
             return
         # A list that is the whole document is aligned by default.
-        if own or (path and each):
-            self._add(path, shape, self._propose_list(shape), own, origin)
-        kinds = {tuple(self._shape([schema]).kinds) for schema in each}
+        if overrides or (path and items):
+            self._add(path, shape, self._propose_list(shape), overrides, origin)
+        kinds = {tuple(self._shape([schema]).kinds) for schema in items}
         if shape.positions and len(kinds) > 1:
-            for place, schema in enumerate(shape.positions):
-                self.visit([schema], f"{path}[{place}]", above)
-            each = shape.items
-        if each:
-            self.visit(each, f"{path}{_ITEM}", above)
+            for index, schema in enumerate(shape.positions):
+                self.visit([schema], f"{path}[{index}]", above)
+            items = shape.items
+        if items:
+            self.visit(items, f"{path}{_ITEM}", above)
 
     def _propose_list(self, shape: _Shape) -> Proposal:
         if shape.fixed or shape.positions:
@@ -393,22 +395,22 @@ class _SchemaReader:
         return {}, "all their values"
 
     def _visit_object(
-        self, path: str, shape: _Shape, own: Settings, origin: Location, above: list[set[int]]
+        self, path: str, shape: _Shape, overrides: Settings, origin: Location, above: list[set[int]]
     ) -> None:
         is_map = bool(shape.entries) and not shape.properties
         values = self._shape(shape.entries) if is_map else _Shape()
         if values.properties and not path.endswith(_ANY_DEPTH):
             match_fields, of_what = self._match_fields(values)
             why = f"objects aligned by similarity of {of_what}; their keys are not compared"
-            self._add(path, shape, ({"align": "entries", **match_fields}, why), own, origin)
+            self._add(path, shape, ({"align": "entries", **match_fields}, why), overrides, origin)
             self.visit(shape.entries, f"{path}{_ITEM}", above)
             return
-        if own:
-            if "align" in own:
-                self._add(path, shape, ({}, "an object"), own, origin)
+        if overrides:
+            if "align" in overrides:
+                self._add(path, shape, ({}, "an object"), overrides, origin)
             else:
                 self._context.add(
-                    f"{OPTIONS_KEY}: {', '.join(own)} has no effect on an object",
+                    f"{OPTIONS_KEY}: {', '.join(overrides)} has no effect on an object",
                     origin,
                     "set it for the properties of the object, or add match or align",
                 )
@@ -460,33 +462,39 @@ class _SchemaReader:
 
     def _own_settings(self, shape: _Shape) -> tuple[Settings, Location]:
         """Return the options that the schemas set; an outer schema has precedence."""
-        own: Settings = {}
+        overrides: Settings = {}
         origin = self._located.location
-        for given in reversed(shape.options):
-            if isinstance(given.value, str):
-                settings: Settings = {"match": given.value}
-            elif isinstance(given.value, dict) and given.value:
-                settings = given.value
+        for options in reversed(shape.options):
+            if isinstance(options.value, str):
+                settings: Settings = {"match": options.value}
+            elif isinstance(options.value, dict) and options.value:
+                settings = options.value
             else:
-                message = f"{OPTIONS_KEY}: expected an object, got {describe(given.value)}"
-                self._context.add(message, given.location, "for example {match: fuzzy, weight: 2}")
+                message = f"{OPTIONS_KEY}: expected an object, got {describe(options.value)}"
+                self._context.add(
+                    message, options.location, "for example {match: fuzzy, weight: 2}"
+                )
                 continue
-            origin = given.location
-            own = {**_without_strategy(own, settings), **settings}
-        if "path" in own:
+            origin = options.location
+            overrides = {**_without_strategy(overrides, settings), **settings}
+        if "path" in overrides:
             message = f"{OPTIONS_KEY}: 'path' is not allowed; it follows from the schema"
             self._context.add(message, origin)
-            del own["path"]
-        return own, origin
+            del overrides["path"]
+        return overrides, origin
 
     def _add(
-        self, path: str, shape: _Shape, proposal: Proposal, own: Settings, origin: Location
+        self, path: str, shape: _Shape, proposal: Proposal, overrides: Settings, origin: Location
     ) -> None:
         settings, why = proposal
-        if own:
-            named = any(key in own for key in STRATEGY_KEYS)
-            settings = {**_without_strategy(settings, own), **own}
-            why = f"set by {OPTIONS_KEY}" if named else f"{why}; {OPTIONS_KEY}: {', '.join(own)}"
+        if overrides:
+            named = any(key in overrides for key in STRATEGY_KEYS)
+            settings = {**_without_strategy(settings, overrides), **overrides}
+            why = (
+                f"set by {OPTIONS_KEY}"
+                if named
+                else f"{why}; {OPTIONS_KEY}: {', '.join(overrides)}"
+            )
         if shape.description and "description" not in settings and _is_judged(settings):
             settings = {**settings, "description": shape.description}
         described = f"{shorten(shape.description, _MAX_DESCRIPTION)}: " if shape.description else ""
@@ -504,9 +512,9 @@ def _is_judged(settings: Settings) -> bool:
     return (match.get("type") if isinstance(match, dict) else match) == "semantic"
 
 
-def _without_strategy(settings: Settings, own: Mapping[str, JsonValue]) -> Settings:
+def _without_strategy(settings: Settings, overrides: Mapping[str, JsonValue]) -> Settings:
     """Return settings for which other options are given; another strategy replaces them."""
-    if not any(key in own for key in STRATEGY_KEYS):
+    if not any(key in overrides for key in STRATEGY_KEYS):
         return settings
     return {key: value for key, value in settings.items() if key in _KEPT}
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.infer.rule_inferrer import InferredRule, RuleInferrer
+from fieldmark.analyses.infer.schema_rules import is_json_schema, rules_of_schema
 from fieldmark.data.inputs import InputLike, Inputs
 from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import ConfigError, DataError, MissingExtra
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.plan.infer import InferredRule, RuleInferrer
 from fieldmark.rules.config_files import MAX_TABLE_BYTES, load_table
 from fieldmark.rules.config_values import Located, Problems, locate
 from fieldmark.rules.rules_file import read_rules
-from fieldmark.rules.schema_rules import is_json_schema, rules_of_schema
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
 from fieldmark.values.text import plural
@@ -30,7 +30,7 @@ _WORDS: Final = frozenset({"true", "false", "null"})
 
 def proposed_rules(proposals: Iterable[InferredRule]) -> JsonObject:
     """Return the content of a rules file."""
-    fields: list[JsonValue] = [{"path": each.path, **each.settings} for each in proposals]
+    fields: list[JsonValue] = [{"path": rule.path, **rule.settings} for rule in proposals]
     shared: JsonObject = {"scope": "union", "defaults": {"match": "exact"}}
     return {**shared, "fields": fields} if fields else shared
 
@@ -60,9 +60,9 @@ def _comment(text: str) -> str:
 
 
 def _flow_style(value: JsonValue) -> str:
-    given: object = value
-    if callable(given):
-        value = reference_of(given)
+    plain: object = value
+    if callable(plain):
+        value = reference_of(plain)
     if isinstance(value, dict):
         pairs = (f"{_flow_style(key)}: {_flow_style(inner)}" for key, inner in value.items())
         return f"{{{', '.join(pairs)}}}"
@@ -129,7 +129,7 @@ class ProposedRules(Mapping[str, JsonValue]):
     @property
     def reasons(self) -> JsonObject:
         """The reason for each rule, by path."""
-        return {each.path: each.reason for each in self._rules}
+        return {rule.path: rule.reason for rule in self._rules}
 
     def __repr__(self) -> str:
         return f"<ProposedRules from {self.source}: {plural(len(self._rules), 'rule')}>"
@@ -149,10 +149,10 @@ def infer(
     """Return the text of a rules file that fits the data, with a reason for every rule.
 
     Args:
-        truth: The ground truth. A single JSON or YAML file that is a JSON Schema is read as in
-            `rules_from`.
-        candidate: Predictions, which confirm or reject proposals.
-        inputs: Options for reading rows, as `Inputs` or a mapping.
+        truth: Ground truth as for `score`. A single JSON or YAML file that is a JSON Schema is read
+            as in `rules_from`.
+        candidate: Predictions, which show how values may differ.
+        inputs: How rows are read.
 
     >>> import fieldmark as fm
     >>> print(fm.infer([{"issued": "2024-05-03"}, {"issued": "2024-06-01"}]).splitlines()[-1])
@@ -187,19 +187,19 @@ def propose_rules(truth: InputLike, candidate: InputLike | None, options: Inputs
     )
 
 
-def _json_schema(given: InputLike) -> Located | None:
+def _json_schema(truth: InputLike) -> Located | None:
     """Return a file if it contains a JSON Schema."""
-    if not isinstance(given, str | Path) or Path(given).suffix.lower() not in _SUFFIXES:
+    if not isinstance(truth, str | Path) or Path(truth).suffix.lower() not in _SUFFIXES:
         return None
     try:
-        if not Path(given).is_file():
+        if not Path(truth).is_file():
             return None  # a pipe can be read only once
-        with Path(given).open("rb") as file:
+        with Path(truth).open("rb") as file:
             start = file.read(MAX_TABLE_BYTES)
         # Most data files are not parsed twice.
         if not any(keyword in start for keyword in _KEYWORDS):
             return None
-        located = load_table(given)
+        located = load_table(truth)
     except (OSError, ConfigError):
         return None  # the error is reported when the file is read as data
     return located if is_json_schema(located.value) else None
@@ -210,13 +210,13 @@ def _json_schema(given: InputLike) -> Located | None:
 
 @checked
 def rules_from(source: SchemaSource) -> ProposedRules:
-    """Propose rules from a pydantic model, or from a JSON Schema as a mapping or a file.
+    """Propose rules from a class or a JSON Schema.
 
     The result can be passed as `rules`; its text is a rules file with a reason for each rule.
 
     Args:
-        source: A model, a schema, or the path of a schema. With pydantic, dataclasses and
-            TypedDicts work too.
+        source: A pydantic model, a JSON Schema as a mapping or a file, or if pydantic is installed,
+            a dataclass or a TypedDict.
 
     >>> import fieldmark as fm
     >>> schema = {"properties": {"total": {"type": "number"}, "due": {"format": "date"}}}
@@ -248,7 +248,7 @@ def rules_from(source: SchemaSource) -> ProposedRules:
 def _rules_of(schema: Located, name: str) -> ProposedRules:
     """Return the rules of a schema that was read from a file or a class with this name."""
     rules, warnings = rules_of_schema(schema)
-    return ProposedRules(rules, name, [str(each) for each in warnings], is_from_schema=True)
+    return ProposedRules(rules, name, [str(warning) for warning in warnings], is_from_schema=True)
 
 
 def _schema_of(source: type) -> Mapping[str, object]:
