@@ -80,7 +80,7 @@ def evaluate(
         observers: Functions that are called with the results of each segment.
         progress: Called regularly with the cases processed, the bytes read, and the total bytes if
             known.
-        **options: The options below, which replace options of the file. `at_least` and `at_most`
+        **options: The options below, which replace options of the file. `min` and `max`
             add gates. `out` is a new directory for the run, or with `resume` the directory of an
             interrupted run.
 
