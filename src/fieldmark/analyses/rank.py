@@ -518,10 +518,11 @@ class _Gathered:
         """Return the metrics of each run over the shared cases."""
         applied = stored[0].manifest.convention if rescore else None
         return [
-            replace(run.summary(applied), evaluators={} if own is None else own.evaluators)
-            for run, own in zip(
-                self.runs, (run_of_summary.summary for run_of_summary in stored), strict=True
+            replace(
+                run.summary(applied),
+                evaluators={} if saved.summary is None else saved.summary.evaluators,
             )
+            for run, saved in zip(self.runs, stored, strict=True)
         ]
 
     def value(self, index: int, metric: str, summary: Summary) -> float | None:

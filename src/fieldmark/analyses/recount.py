@@ -233,8 +233,8 @@ def has_same_expected(first: CaseResult, second: CaseResult) -> bool:
     texts = [None if document is None else document.canonical for document in documents]
     if texts[0] is not None and texts[0] == texts[1]:
         return True
-    expected, other = first.expected, second.expected
-    return expected is MISSING or other is MISSING or equal(expected, other)
+    expected, second_expected = first.expected, second.expected
+    return expected is MISSING or second_expected is MISSING or equal(expected, second_expected)
 
 
 def stored_intervals(run: StoredRun) -> RunIntervals:
