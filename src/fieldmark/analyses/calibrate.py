@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.recount import RunLike, stored_run
+from fieldmark.analyses.saved_run import RunLike, stored_run
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.sources import open_source

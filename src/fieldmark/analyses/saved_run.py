@@ -1,4 +1,4 @@
-"""Compute the metrics of a saved run from its outcomes."""
+"""A saved run: open it, and compute its metrics again from its outcomes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from fieldmark.analyses.result import RunResult
+from fieldmark.analyses.run_result import RunResult
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
