@@ -53,13 +53,13 @@ class ComparedTest:
         """Return why a case fails, or nothing if all of its mistakes are known or updated."""
         number = len(self._found)
         known = self._known[number] if number < len(self._known) else KnownOutcomes()
-        found = outcomes_of(case) or KnownOutcomes()
+        outcomes = outcomes_of(case) or KnownOutcomes()
         if not failure_of(case):  # a verdict of pass needs no known mistakes
-            found = KnownOutcomes()
-        self._found.append(found)
-        self._accepted += len(found)
-        self._fixed += len(known - found)
-        return failure_of(case, found if self._state.update else known)
+            outcomes = KnownOutcomes()
+        self._found.append(outcomes)
+        self._accepted += len(outcomes)
+        self._fixed += len(known - outcomes)
+        return failure_of(case, outcomes if self._state.update else known)
 
     def to_report(self) -> JsonObject:
         """Return the mistakes for the main process."""
@@ -80,18 +80,19 @@ class TestFailure(Exception):
 
 def update_baselines(config: pytest.Config, tests: Iterable[JsonObject]) -> tuple[list[str], bool]:
     """Write the baselines if wanted; return what to say about them, and whether one failed."""
-    found: dict[Path, dict[str, tuple[KnownOutcomes, ...]]] = {}
+    outcomes: dict[Path, dict[str, tuple[KnownOutcomes, ...]]] = {}
     accepted: Counter[Path] = Counter()
     fixed: Counter[Path] = Counter()
     for test in tests:
         file = Path(cast("str", test["file"]))
-        found.setdefault(file, {}).update(known_from_json(cast("JsonObject", test["found"])))
+        outcomes.setdefault(file, {}).update(known_from_json(cast("JsonObject", test["found"])))
         accepted[file] += cast("int", test["accepted"])
         fixed[file] += cast("int", test["fixed"])
+    here = config.invocation_params.dir
     notes: list[str] = []
     failed = False
-    for file in sorted(found):
-        name = _relative(file, config)
+    for file in sorted(outcomes):
+        name = str(file.relative_to(here) if file.is_relative_to(here) else file)
         if not config.getoption(UPDATE):
             if count := accepted[file]:
                 notes.append(f"{name}: accepted {plural(count, 'known mistake')}")
@@ -104,7 +105,7 @@ def update_baselines(config: pytest.Config, tests: Iterable[JsonObject]) -> tupl
             continue
         try:
             before = read_known(file)
-            merged = {**before, **found[file]}
+            merged = {**before, **outcomes[file]}
             after = {test: cases for test, cases in merged.items() if any(cases)}
             if after != before:
                 write_known(file, after)
@@ -117,13 +118,6 @@ def update_baselines(config: pytest.Config, tests: Iterable[JsonObject]) -> tupl
     return notes, failed
 
 
-def _relative(file: Path, config: pytest.Config) -> str:
-    try:
-        return str(file.relative_to(config.invocation_params.dir))
-    except ValueError:
-        return str(file)
-
-
 # --- eval files -----------------------------------------------------------------------------------
 
 
@@ -133,11 +127,11 @@ class EvalFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Read the cases; nothing is run."""
         spec = load_eval(self.path, code=Code.ALLOW)
-        for each in one_per_target(spec):
-            target = each.target.name if spec.targets and each.target else ""
+        for target_spec in one_per_target(spec):
+            target = target_spec.target.name if spec.targets and target_spec.target else ""
             suffix = f"[{visible(target)}]" if target else ""
             run = _EvalRun(self, target)
-            for case in eval_cases(each):
+            for case in eval_cases(target_spec):
                 run.ids.append(case.id)
                 name = f"{visible(case.id)}{suffix}"
                 item = _EvalCase.from_parent(self, name=name, run=run, case_id=case.id)
@@ -191,9 +185,9 @@ class _EvalRun:
             # A run without an end belongs to a worker that was killed.
             while (directory / f"{attempt}").exists():
                 try:
-                    found = open_run(directory / f"{attempt}")
-                    if found.status == RunStatus.COMPLETE:
-                        return found
+                    stored = open_run(directory / f"{attempt}")
+                    if stored.status == RunStatus.COMPLETE:
+                        return stored
                 except DataError:
                     pass
                 attempt += 1

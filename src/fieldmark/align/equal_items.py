@@ -194,7 +194,6 @@ def _texts_of_lists(expected: list[JsonValue], candidate: list[JsonValue]) -> _L
 
 
 def _texts_of(items: list[JsonValue]) -> list[bytes]:
-    """Return the JSON text of each item."""
     texts: list[bytes] = []
     for item in items:
         try:

@@ -249,7 +249,7 @@ def drop_unshared(
     candidate: list[dict[Path, _Leaf]],
     paired: Callable[[], Iterable[Mapping[Path, _Leaf]]],
 ) -> tuple[list[dict[Path, _Leaf]], list[dict[Path, _Leaf]], set[Path]]:
-    """Return the leaves without leaves at paths that only one of the two lists has.
+    """Remove the leaves at paths where only one of the two lists has any.
 
     `paired` returns the leaves of the items that are on both sides. The third value are the paths
     of all leaves that are left.

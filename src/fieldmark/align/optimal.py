@@ -36,7 +36,7 @@ _TIE_WEIGHT: Final = 1000.0
 
 
 class OnLimit(StrEnum):
-    """What to do with lists that are too long for the optimal method."""
+    """The treatment of lists that are too long for the optimal method."""
 
     ERROR = "error"
     GREEDY = "greedy"
@@ -152,7 +152,6 @@ def _connected_components_of(edges: Sequence[Edge]) -> list[list[Edge]]:
 
 
 def _component_labels(edges: EdgeArrays) -> Integers:
-    """Return the component number of each edge."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

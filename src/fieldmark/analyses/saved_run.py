@@ -27,7 +27,6 @@ from fieldmark.metrics.summary import (
     RunIntervals,
     Summary,
     summarize,
-    with_confidence,
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
@@ -40,6 +39,7 @@ from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.remote_runs import local_copy
 from fieldmark.runs.run_options import resampling, restored_options
 from fieldmark.runs.stored_run import StoredRun, open_run
+from fieldmark.runs.warnings import with_confidence
 from fieldmark.values.equality import equal
 
 RunLike: TypeAlias = RunResult | StoredRun | str | Path

@@ -76,7 +76,7 @@ class _Arguments(RunArguments, total=False):
     group=CASES,
     multiple=True,
     metavar="NAME",
-    help="Run this one of the targets of the file.",
+    help="Run this target of the file; can be repeated.",
 )
 @option(
     "--junit",

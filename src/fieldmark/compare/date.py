@@ -79,10 +79,10 @@ class DateMatch:
         >>> DateMatch().compare("2024-01-31", "31-JAN-2024").matched
         True
         """
-        candidate_date = _read(candidate, self._candidate)
+        candidate_date = _read_date(candidate, self._candidate)
         if candidate_date is None:
             return _UNPARSEABLE
-        expected_date = _read(expected, self._expected)
+        expected_date = _read_date(expected, self._expected)
         if expected_date is None:
             return mismatch(expected, candidate, _UNPARSEABLE_TRUTH)
         result = MATCHED if expected_date[0] == candidate_date[0] else _OTHER_DAY
@@ -98,7 +98,7 @@ class DateMatch:
         """Return the days of strings, or `None` if some are not dates."""
         if self._expected is not self._candidate:
             return None
-        days = [_read(cast("JsonValue", leaf), self._expected) for leaf in leaves]
+        days = [_read_date(cast("JsonValue", leaf), self._expected) for leaf in leaves]
         return None if None in days else [(day.day,) for day in days if day is not None]
 
 
@@ -129,7 +129,7 @@ def _reader(
     return DateReader(formats=parsed, order=order, first_year=first_year, words=words)
 
 
-def _read(value: JsonValue, reader: DateReader) -> DateReading | None:
+def _read_date(value: JsonValue, reader: DateReader) -> DateReading | None:
     if not isinstance(value, str):
         return None
     read = _day if len(value) <= _MAX_CACHED_LENGTH else _day.__wrapped__

@@ -42,16 +42,16 @@ class Email:
         >>> Email().compare("jo@acme.org", "Jo Doe <JO@Acme.org>").matched
         True
         """
-        candidate_address = _read(candidate)
+        candidate_address = _read_address(candidate)
         if candidate_address is None:
             return _NOT_AN_ADDRESS
-        expected_address = _read(expected)
+        expected_address = _read_address(expected)
         if expected_address is None:
             return mismatch(expected, candidate, _NO_EXPECTED_ADDRESS)
         return MATCHED if expected_address == candidate_address else DIFFERENT
 
 
-def _read(value: JsonValue) -> tuple[str, str] | None:
+def _read_address(value: JsonValue) -> tuple[str, str] | None:
     """Return the local part and the domain of an address."""
     if not isinstance(value, str) or len(value) > _MAX_LENGTH:
         return None

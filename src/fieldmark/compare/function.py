@@ -101,7 +101,7 @@ class Normalized:
 
 
 class _NormalizedBatch(Normalized):
-    """The same for a comparator that calls a provider."""
+    """Normalizes values for a comparator that calls a provider."""
 
     __slots__ = ()
 

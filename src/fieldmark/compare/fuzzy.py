@@ -26,7 +26,7 @@ MAX_TEXT_LENGTH: Final = 10_000
 _MAX_NAMED: Final = 3
 _MAX_SHOWN: Final = 20
 _ODD_BLANKS: Final = ("  ", *"\t\n\v\f\r\x1c\x1d\x1e\x1f")
-"""What ASCII text can contain between words instead of one space."""
+"""Blanks in ASCII text that are not a single space between words."""
 _IDENTICAL: Final = Comparison(matched=True, score=1.0, similarity=1.0)
 _TOO_LONG: Final = Comparison.error(
     Reason.TOO_LONG, note=f"string is too long for fuzzy matching (limit {MAX_TEXT_LENGTH:,})"

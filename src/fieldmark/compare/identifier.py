@@ -144,10 +144,10 @@ class VatId:
         >>> VatId(check=True).compare("DE123456789", "DE12345678").note
         'the value is not a VAT identification number'
         """
-        candidate_id = self._read(candidate)
+        candidate_id = self._read_vat_number(candidate)
         if candidate_id is None:
             return _NOT_A_NUMBER
-        expected_id = self._read(expected)
+        expected_id = self._read_vat_number(expected)
         if expected_id is None:
             return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
         (country, number), (other_country, other_number) = expected_id, candidate_id
@@ -157,7 +157,7 @@ class VatId:
         coerced = isinstance(expected, str) != isinstance(candidate, str)
         return result._replace(coerced=True) if coerced else result
 
-    def _read(self, value: JsonValue) -> tuple[str, str] | None:
+    def _read_vat_number(self, value: JsonValue) -> tuple[str, str] | None:
         """Return the prefix, empty if there is none, and the number."""
         if type(value) is int and 0 <= value < _MAX_INTEGER:
             text = str(value)

@@ -165,7 +165,7 @@ class Money:
         >>> Money().compare("$10", "€10").note
         'currencies differ'
         """
-        expected_amount, candidate_amount = self._read(expected), self._read(candidate)
+        expected_amount, candidate_amount = self._read_money(expected), self._read_money(candidate)
         if candidate_amount is None:
             return _INVALID if isinstance(candidate, float) else WRONG_TYPE
         if expected_amount is None:
@@ -196,7 +196,7 @@ class Money:
             return flag_ambiguous(result, expected, candidate)
         return result
 
-    def _read(self, value: JsonValue) -> tuple[Number, frozenset[str]] | None:
+    def _read_money(self, value: JsonValue) -> tuple[Number, frozenset[str]] | None:
         """Return the number of an amount and the codes that its currency can be."""
         if isinstance(value, str):
             amount = read_amount(value, self.number_format)

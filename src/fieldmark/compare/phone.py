@@ -64,10 +64,10 @@ class Phone:
         """
         from phonenumbers import MatchType, is_number_match
 
-        candidate_number = self._read(candidate)
+        candidate_number = self._read_number(candidate)
         if candidate_number is None:
             return _NOT_A_NUMBER
-        expected_number = self._read(expected)
+        expected_number = self._read_number(expected)
         if expected_number is None:
             return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
         match = is_number_match(expected_number, candidate_number)
@@ -84,7 +84,7 @@ class Phone:
         coerced = isinstance(expected, str) != isinstance(candidate, str)
         return result._replace(coerced=True) if coerced else result
 
-    def _read(self, value: JsonValue) -> PhoneNumber | None:
+    def _read_number(self, value: JsonValue) -> PhoneNumber | None:
         if type(value) is int:
             value = integer_text(value)
         if not isinstance(value, str) or len(value) > _MAX_LENGTH:

@@ -117,7 +117,7 @@ _INVISIBLE: Final = r"[\u200b-\u200f\u2060-\u2064\u202a-\u202e\ufeff\U000e0000-\
 @cache
 def _compiled_patterns() -> Mapping[str, re.Pattern[str]]:
     """Return the patterns; compiling them takes longer than most comparisons."""
-    return {what: re.compile(pattern, re.IGNORECASE) for what, pattern in _PATTERNS.items()}
+    return {reason: re.compile(pattern, re.IGNORECASE) for reason, pattern in _PATTERNS.items()}
 
 
 def injection_reason(text: str) -> str:
@@ -131,9 +131,9 @@ def injection_reason(text: str) -> str:
     if re.search(_INVISIBLE, text):
         return "contains invisible characters"
     plain = re.sub(_SPACED, lambda match: re.sub(r"[ .\-_*]", "", match.group()), text)
-    for what, pattern in _compiled_patterns().items():
+    for reason, pattern in _compiled_patterns().items():
         if pattern.search(text) or pattern.search(plain):
-            return what
+            return reason
     return ""
 
 

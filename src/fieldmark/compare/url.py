@@ -117,10 +117,10 @@ class Url:
         >>> Url().compare("https://Example.org", "HTTPS://example.org:443/").matched
         True
         """
-        candidate_address = self._read(candidate)
+        candidate_address = self._read_address(candidate)
         if candidate_address is None:
             return _NOT_AN_ADDRESS
-        expected_address = self._read(expected)
+        expected_address = self._read_address(expected)
         if expected_address is None:
             return mismatch(expected, candidate, _NO_EXPECTED_ADDRESS)
         if expected_address == candidate_address:
@@ -131,7 +131,7 @@ class Url:
             return DIFFERENT
         return MATCHED if UrlPart.SCHEME in self.ignore else _COERCED
 
-    def _read(self, value: JsonValue) -> _Address | None:
+    def _read_address(self, value: JsonValue) -> _Address | None:
         if not isinstance(value, str) or len(value) > _MAX_LENGTH:
             return None
         parts = _PARTS.match(value.strip())

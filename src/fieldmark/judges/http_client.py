@@ -143,8 +143,8 @@ def parse_endpoint(url: str, option: str = "url", *, private_http: bool = False)
 
 def resolve_addresses(endpoint: Endpoint) -> tuple[str, ...]:
     """Return the addresses of the host; raise ForbiddenAddressError if any of them is forbidden."""
-    found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-    addresses = tuple(dict.fromkeys(str(address[0]) for *_, address in found))
+    results = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+    addresses = tuple(dict.fromkeys(str(address[0]) for *_, address in results))
     for text in addresses:
         address = ipaddress.ip_address(text)
         if problem := _address_problem(
@@ -499,7 +499,7 @@ def unusable_variable(
 def expand(values: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
     """Return headers or parameters with the values of their variables."""
     return {
-        name: _VARIABLE.sub(lambda found: environment[found.group(1)], value)
+        name: _VARIABLE.sub(lambda variable: environment[variable.group(1)], value)
         for name, value in values.items()
     }
 

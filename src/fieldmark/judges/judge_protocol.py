@@ -84,7 +84,7 @@ def _messages(case_input: JsonValue | Missing) -> list[JsonValue]:
     if case_input is MISSING:
         return []
     if isinstance(case_input, list) and case_input:
-        roles = [each.get("role") for each in case_input if isinstance(each, dict)]
+        roles = [message.get("role") for message in case_input if isinstance(message, dict)]
         if sum(isinstance(role, str) for role in roles) == len(case_input):
             return case_input
     return [{"role": "user", "content": case_input}]
@@ -92,8 +92,10 @@ def _messages(case_input: JsonValue | Missing) -> list[JsonValue]:
 
 def _question(case_input: JsonValue | Missing) -> str:
     """Return an input as a string: the user messages of a conversation, or JSON."""
-    messages = (each for each in _messages(case_input) if isinstance(each, dict))
-    texts = (_as_text(each.get("content", "")) for each in messages if each["role"] == "user")
+    messages = (message for message in _messages(case_input) if isinstance(message, dict))
+    texts = (
+        _as_text(message.get("content", "")) for message in messages if message["role"] == "user"
+    )
     return "\n".join(filter(None, texts))
 
 
@@ -159,13 +161,13 @@ def _read_checks(response: JsonObject) -> _Checks:
 
     A check with a `score` of its own counts with it instead of 0 or 1.
     """
-    given = [key for key in _CHECK_LISTS if key in response]
-    if len(given) > 1:
-        raise InvalidResponseError(f"{' and '.join(given)} cannot be combined")
-    if not given:
+    keys = [key for key in _CHECK_LISTS if key in response]
+    if len(keys) > 1:
+        raise InvalidResponseError(f"{' and '.join(keys)} cannot be combined")
+    if not keys:
         passes = _read_flag(response, "pass", default=False)
         return _Checks(score=float(passes) if "pass" in response else None)
-    key = given[0]
+    key = keys[0]
     checks = response[key]
     if not isinstance(checks, list):
         raise InvalidResponseError(f"{key} must be a list of objects, got {_type_name(checks)}")

@@ -196,22 +196,22 @@ class LlmJudge(GradingConnection):
         return {name: value for name, value in options.items() if value}
 
     def _make_prompt(self) -> Prompt:
-        criteria = [(each.name, each.text) for each in self._criteria]
+        criteria = [(criterion.name, criterion.text) for criterion in self._criteria]
         prompt = rubric_prompt(criteria, self.prompt_version)
         if self.choices:
-            choices = [_read_choice(*each) for each in self.choices.items()]
+            choices = [_read_choice(*choice) for choice in self.choices.items()]
             prompt = replace(
                 prompt,
-                choices={each.name: each.score for each in choices},
-                levels={each.name: each.text for each in choices},
+                choices={choice.name: choice.score for choice in choices},
+                levels={choice.name: choice.text for choice in choices},
             )
         if self.template is not None:
-            found = check_template("template", self.template, TEMPLATE_VARIABLES)
-            if "candidate" not in found:
+            variables = check_template("template", self.template, TEMPLATE_VARIABLES)
+            if "candidate" not in variables:
                 raise OptionError("template", "must contain {{candidate}}")
             prompt = replace(prompt, template=self.template)
         names = [criterion.name for criterion in self._criteria]
-        examples = [_read_example(each, names, prompt.choices) for each in self.examples]
+        examples = [_read_example(example, names, prompt.choices) for example in self.examples]
         return replace(prompt, examples=examples)
 
     @property
@@ -279,8 +279,8 @@ class LlmJudge(GradingConnection):
         """Return the images at the paths of the option, which have strings or lists of strings."""
         if not self.images:
             return []
-        given = None if context.input is MISSING else context.input
-        known: JsonObject = {"input": given, "metadata": context.metadata}
+        case_input = None if context.input is MISSING else context.input
+        known: JsonObject = {"input": case_input, "metadata": context.metadata}
         return [
             load_image(source, self.cwd or Path()) for source in named_files(known, self.images)
         ]
@@ -296,9 +296,9 @@ class LlmJudge(GradingConnection):
         paid = {call.id: call for call in calls}.values()
         # Values that look like instructions to the model, by side and path.
         suspicious: JsonObject = {}
-        given = case.context.input if self._sends_input and case.context else MISSING
+        case_input = case.context.input if self._sends_input and case.context else MISSING
         expected = case.expected if self.ground_truth else MISSING
-        sides = {"expected": expected, "candidate": case.candidate, "input": given}
+        sides = {"expected": expected, "candidate": case.candidate, "input": case_input}
         for side, value in sides.items():
             if value is not MISSING and (places := find_injections(value)):
                 suspicious[side] = dict(places)
@@ -311,19 +311,19 @@ class LlmJudge(GradingConnection):
                 "output_tokens": sum(call.output_tokens for call in paid),
             },
             "flags": {"instruction_like": suspicious} if suspicious else {},
-            "spread": max((each.spread for each in scores), default=0.0),
+            "spread": max((unit.spread for unit in scores), default=0.0),
         }
         if len(scores) == 1 and not scores[0].path:
             details |= scores[0].details
         else:
-            details["fields"] = {each.path: each.details for each in scores}
-        score = fmean(each.score for each in scores) if scores else 1.0
-        reasons = [text for each in scores for text in each.reasons][:_MAX_REASONS]
+            details["fields"] = {unit.path: unit.details for unit in scores}
+        score = fmean(unit.score for unit in scores) if scores else 1.0
+        reasons = [text for unit in scores for text in unit.reasons][:_MAX_REASONS]
         return Score(
             score=score,
             verdict=Verdict.PASS if self._passes(score) else Verdict.FAIL,
-            hits=tuple(name for each in scores for name in each.met),
-            misses=tuple(name for each in scores for name in each.unmet),
+            hits=tuple(name for unit in scores for name in unit.met),
+            misses=tuple(name for unit in scores for name in unit.unmet),
             reasoning="; ".join(reasons) if scores else "nothing to judge",
             details=details,
             vacuous=not scores,
@@ -347,30 +347,33 @@ class LlmJudge(GradingConnection):
         )
 
     def _score_grades(self, path: str, samples: Sequence[Mapping[str, Grade]]) -> _UnitScore:
-        weights = fsum(each.weight for each in self._criteria)
+        weights = fsum(criterion.weight for criterion in self._criteria)
         totals = [
-            fsum(grades[each.name].score * each.weight for each in self._criteria) / weights
+            fsum(grades[criterion.name].score * criterion.weight for criterion in self._criteria)
+            / weights
             for grades in samples
         ]
         combine = _AGGREGATES[self.aggregate]
         spread = max(totals) - min(totals)
         means: dict[str, float] = {}
         rows: list[JsonValue] = []
-        for each in self._criteria:
-            scores = [grades[each.name].score for grades in samples]
-            means[each.name] = combine(scores)
+        for criterion in self._criteria:
+            scores = [grades[criterion.name].score for grades in samples]
+            means[criterion.name] = combine(scores)
             row: JsonObject = {
-                "name": each.name,
-                "weight": each.weight,
-                "score": means[each.name],
+                "name": criterion.name,
+                "weight": criterion.weight,
+                "score": means[criterion.name],
                 "sample_scores": list[JsonValue](scores),
                 "spread": max(scores) - min(scores),
-                "reasons": [grades[each.name].reason for grades in samples],
+                "reasons": [grades[criterion.name].reason for grades in samples],
             }
             if self.choices:
-                row["choices"] = [grades[each.name].choice for grades in samples]
+                row["choices"] = [grades[criterion.name].choice for grades in samples]
             rows.append(row)
-        score = fsum(means[each.name] * each.weight for each in self._criteria) / weights
+        score = (
+            fsum(means[criterion.name] * criterion.weight for criterion in self._criteria) / weights
+        )
         prefix = f"{path}: " if path else ""
         return _UnitScore(
             path=path,
@@ -452,20 +455,20 @@ def read_criteria(
         return (Criterion(name=_RUBRIC_NAME, text=rubric),)
     if not criteria:
         raise OptionError("rubric", "is required unless criteria is set")
-    found = tuple(map(_read_criterion, criteria))
-    if len({criterion.name for criterion in found}) != len(found):
+    result = tuple(map(_read_criterion, criteria))
+    if len({criterion.name for criterion in result}) != len(result):
         raise OptionError("criteria", "must have unique names")
-    if not sum(criterion.weight for criterion in found) > 0:
+    if not sum(criterion.weight for criterion in result) > 0:
         raise OptionError("criteria", "must have a total weight greater than 0")
-    return found
+    return result
 
 
-def _read_criterion(given: Mapping[str, JsonValue]) -> Criterion:
-    unknown = sorted(set(given) - _CRITERION_KEYS)
+def _read_criterion(value: Mapping[str, JsonValue]) -> Criterion:
+    unknown = sorted(set(value) - _CRITERION_KEYS)
     if unknown:
         message = f"unknown key {unknown[0]!r}; must be one of: name, text, weight"
         raise OptionError("criteria", message)
-    name, text, weight = given.get("name"), given.get("text"), given.get("weight", 1.0)
+    name, text, weight = value.get("name"), value.get("text"), value.get("weight", 1.0)
     if not isinstance(name, str) or not isinstance(text, str) or is_blank(name) or not text:
         raise OptionError("criteria", "each criterion requires a name and a text")
     if problem := problem_of(NonNegativeFloat, weight):
@@ -473,13 +476,13 @@ def _read_criterion(given: Mapping[str, JsonValue]) -> Criterion:
     return Criterion(name=name, text=text, weight=float(cast("float", weight)))
 
 
-def _read_choice(name: str, given: JsonValue) -> _Choice:
+def _read_choice(name: str, value: JsonValue) -> _Choice:
     """Return a choice, given as its score or with the keys score and text."""
-    score, text = given, ""
-    if isinstance(given, Mapping):
-        if not set(given) <= {"score", "text"} or not isinstance(given.get("text", ""), str):
+    score, text = value, ""
+    if isinstance(value, Mapping):
+        if not set(value) <= {"score", "text"} or not isinstance(value.get("text", ""), str):
             raise OptionError("choices", f"{name!r} must be a score, or have a score and a text")
-        score, text = given.get("score"), str(given.get("text", ""))
+        score, text = value.get("score"), str(value.get("text", ""))
     if is_blank(name):
         raise OptionError("choices", "must have names")
     if not _is_score(score):
@@ -492,19 +495,19 @@ def _is_score(value: object) -> bool:
 
 
 def _read_example(
-    given: Mapping[str, JsonValue], names: Sequence[str], choices: Mapping[str, float]
+    example: Mapping[str, JsonValue], names: Sequence[str], choices: Mapping[str, float]
 ) -> FewShotExample:
     """Return an example; `grade` and `reason` are for all criteria, or objects by criterion."""
-    unknown = sorted(set(given) - _EXAMPLE_KEYS)
+    unknown = sorted(set(example) - _EXAMPLE_KEYS)
     if unknown:
         message = f"unknown key {unknown[0]!r}; must be one of: {', '.join(sorted(_EXAMPLE_KEYS))}"
         raise OptionError("examples", message)
-    if "candidate" not in given or "grade" not in given:
+    if "candidate" not in example or "grade" not in example:
         raise OptionError("examples", "each example requires a candidate and a grade")
-    grade, reason = given["grade"], given.get("reason", "")
+    grade, reason = example["grade"], example.get("reason", "")
     by_name = [
-        each if isinstance(each, Mapping) else dict.fromkeys(names, each)
-        for each in (grade, reason)
+        entry if isinstance(entry, Mapping) else dict.fromkeys(names, entry)
+        for entry in (grade, reason)
     ]
     grades: dict[str, tuple[float | str, str]] = {}
     for name in names:
@@ -516,5 +519,5 @@ def _read_example(
         if not isinstance(why, str):
             raise OptionError("examples", f"the reason for {name!r} must be a string")
         grades[name] = cast("float | str", value), why
-    data = {name: value for name, value in given.items() if name not in {"grade", "reason"}}
+    data = {name: value for name, value in example.items() if name not in {"grade", "reason"}}
     return FewShotExample(data, grades)

@@ -588,7 +588,7 @@ class ProcessPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         self._group.stop()
         idle = [self._idle.get() for _ in range(self._idle.maxsize)]
         for _ in idle:

@@ -257,13 +257,13 @@ def _answer_in_batches(
 
     def answer_batch(batch: list[_Item]) -> list[_Answer | Comparison]:
         try:
-            found = client.store([question(item) for item in batch], request(client, batch))
+            responses = client.store([question(item) for item in batch], request(client, batch))
         except LLM_ERRORS as error:
             if halve and isinstance(error, UnusableResponseError) and len(batch) > 1:
                 half = len(batch) // 2
                 return [*answer_batch(batch[:half]), *answer_batch(batch[half:])]
             return [provider_error(error)] * len(batch)
-        return [read(each.value) for each in found]
+        return [read(response.value) for response in responses]
 
     too_long = f"strings of more than {_MAX_TEXT_CHARACTERS:,} characters are not sent"
     answers: dict[_Item, _Answer | Comparison] = {
@@ -271,16 +271,16 @@ def _answer_in_batches(
         for item in items
         if max(map(len, strings(item))) > _MAX_TEXT_CHARACTERS
     }
-    rest = [item for item in items if item not in answers]
+    short = [item for item in items if item not in answers]
     try:
         with LlmClient.opened(connection, task) as client:
-            cached = client.lookup([question(item) for item in rest])
+            cached = client.lookup([question(item) for item in short])
             answers |= {
-                item: read(each.value)
-                for item, each in zip(rest, cached, strict=True)
-                if each is not None
+                item: read(response.value)
+                for item, response in zip(short, cached, strict=True)
+                if response is not None
             }
-            unknown = [item for item in dict.fromkeys(rest) if item not in answers]
+            unknown = [item for item in dict.fromkeys(short) if item not in answers]
             batches = list(
                 _split_batches(
                     unknown,

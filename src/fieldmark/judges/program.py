@@ -153,14 +153,14 @@ def program_argv(
 
     Windows would look for the program on the path and in the directory of this process.
     """
-    name, *rest = argv
+    name, *arguments = argv
     if name == "python" and shutil.which("python", path=env.get("PATH")) is None:
         name = sys.executable
     elif _WINDOWS and _is_path(name):
         name = str((cwd or Path()).absolute() / name)
     elif _WINDOWS:
         name = shutil.which(name, path=env.get("PATH")) or name
-    return (name, *rest)
+    return (name, *arguments)
 
 
 def startup_problem(

@@ -124,11 +124,13 @@ class Redactor:
         'Bearer [API_KEY] was refused'
         """
         separate: list[_Occurrence] = []
-        for each in sorted(self._occurrences(text)):
-            if separate and each.start < separate[-1].end:
+        for occurrence in sorted(self._occurrences(text)):
+            if separate and occurrence.start < separate[-1].end:
                 start, end, rank = separate.pop()
-                each = _Occurrence(start, max(end, each.end), min(rank, each.rank))  # noqa: PLW2901
-            separate.append(each)
+                end, rank = max(end, occurrence.end), min(rank, occurrence.rank)
+                separate.append(_Occurrence(start, end, rank))
+            else:
+                separate.append(occurrence)
         names = [f"[{name}]" for name, _ in self._spellings]
         return _decoded(text, [_Escape(start, end, names[rank]) for start, end, rank in separate])
 
@@ -153,7 +155,7 @@ class Redactor:
             if isinstance(value, str)
             else canonical_text(value).decode("utf-8", "surrogatepass")
         )
-        first = min(self._occurrences(text), key=lambda each: each.rank, default=None)
+        first = min(self._occurrences(text), key=lambda occurrence: occurrence.rank, default=None)
         return None if first is None else self._spellings[first.rank][0]
 
     def _occurrences(self, text: str) -> Iterator[_Occurrence]:
@@ -196,23 +198,23 @@ class _Layer:
         self._escapes = escapes
         self._shifts = [
             0,
-            *accumulate(len(each.plain) - (each.end - each.start) for each in escapes),
+            *accumulate(len(escape.plain) - (escape.end - escape.start) for escape in escapes),
         ]
         shifted = zip(escapes, self._shifts, strict=False)
-        self._starts = [each.start + shift for each, shift in shifted]
+        self._starts = [escape.start + shift for escape, shift in shifted]
 
     def source(self, start: int, end: int) -> tuple[int, int]:
         """Return where decoded text comes from; an escape is never divided."""
         return self._source(start)[0], self._source(end - 1)[1]
 
-    def _source(self, place: int) -> tuple[int, int]:
-        number = bisect_right(self._starts, place)
+    def _source(self, index: int) -> tuple[int, int]:
+        number = bisect_right(self._starts, index)
         if number:
             escape = self._escapes[number - 1]
-            if place < self._starts[number - 1] + len(escape.plain):
+            if index < self._starts[number - 1] + len(escape.plain):
                 return escape.start, escape.end
-        place -= self._shifts[number]
-        return place, place + 1
+        index -= self._shifts[number]
+        return index, index + 1
 
 
 def _escapes(text: str) -> Iterator[_Escape]:
@@ -221,11 +223,11 @@ def _escapes(text: str) -> Iterator[_Escape]:
         start, end = match.span()
         kind, written = match.lastgroup, match[0]
         if match["bytes"]:
-            found = list(_BYTES.finditer(written))
+            encoded = list(_BYTES.finditer(written))
             first = 0
-            for letter, size in _characters(bytes.fromhex("".join(each[1] for each in found))):
-                last = found[first + size - 1]
-                yield _Escape(start + found[first].start(), start + last.end(), letter)
+            for letter, size in _characters(bytes.fromhex("".join(byte[1] for byte in encoded))):
+                last = encoded[first + size - 1]
+                yield _Escape(start + encoded[first].start(), start + last.end(), letter)
                 first += size
         elif kind == "entity":
             plain = html.unescape(written)
@@ -262,7 +264,7 @@ def _lower(text: str) -> str:
     lower = text.lower()
     if len(lower) == len(text):
         return lower
-    return "".join(each if len(each.lower()) > 1 else each.lower() for each in text)
+    return "".join(letter if len(letter.lower()) > 1 else letter.lower() for letter in text)
 
 
 def _spellings(value: str) -> list[tuple[bool, re.Pattern[str]]]:
@@ -273,14 +275,14 @@ def _spellings(value: str) -> list[tuple[bool, re.Pattern[str]]]:
     for _ in range(_MAX_LAYERS):
         decoded = _decoded(decoded, _escapes(decoded))
     texts = {value, plain, *([decoded] if len(decoded) >= _MIN_LENGTH else [])}
-    texts |= {each.replace(" ", "+") for each in texts}  # in the query of a URL
-    any_case = {re.escape(_lower(each)) for each in texts}
-    any_case |= {raw.hex(), *(each.lower() for each in _in_blocks(raw, b32encode, 5))}
+    texts |= {text.replace(" ", "+") for text in texts}  # in the query of a URL
+    any_case = {re.escape(_lower(text)) for text in texts}
+    any_case |= {raw.hex(), *(block.lower() for block in _in_blocks(raw, b32encode, 5))}
     same_case = set[str]()
-    for each in _in_blocks(raw, b64encode, 6):
-        same_case |= {each, each.replace(r"\+", r"\-").replace("/", "_")}
-    return [(True, re.compile(each)) for each in sorted(any_case)] + [
-        (False, re.compile(each)) for each in sorted(same_case)
+    for block in _in_blocks(raw, b64encode, 6):
+        same_case |= {block, block.replace(r"\+", r"\-").replace("/", "_")}
+    return [(True, re.compile(pattern)) for pattern in sorted(any_case)] + [
+        (False, re.compile(pattern)) for pattern in sorted(same_case)
     ]
 
 

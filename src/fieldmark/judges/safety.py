@@ -119,13 +119,13 @@ class WordlistSafety:
         return nullcontext(self._judge)
 
     def _judge(self, candidate: JsonValue) -> Safety:
-        found = {
-            word
+        matches = {
+            match
             for _, text in texts_with_paths(candidate)
-            for word in self._pattern.findall(normalized(text))
+            for match in self._pattern.findall(normalized(text))
         }
-        words: list[JsonValue] = list(sorted(found)[:_MAX_WORDS])
-        return Safety(score=0.0 if found else 1.0, details={"words": words})
+        words: list[JsonValue] = list(sorted(matches)[:_MAX_WORDS])
+        return Safety(score=0.0 if matches else 1.0, details={"words": words})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,7 +100,13 @@ def _call(toolbox: Toolbox, name: str, arguments: JsonObject) -> CallToolResult:
     try:
         result = TOOLS[name].call(toolbox, arguments)
     except ValidationError as error:
-        return _failed("; ".join(_problems(error)))
+        # The values of arguments are not repeated.
+        problems = error.errors(include_input=False, include_url=False)[:_MAX_PROBLEMS]
+        texts = (
+            f"{'.'.join(map(str, problem['loc']))}: {problem['msg'].lower()}"
+            for problem in problems
+        )
+        return _failed("; ".join(texts))
     except FieldmarkError as error:
         return _failed("; ".join(str(error).splitlines()))
     except Exception as error:  # noqa: BLE001 - any other exception is a bug, whose text may name files
@@ -112,14 +118,6 @@ def _call(toolbox: Toolbox, name: str, arguments: JsonObject) -> CallToolResult:
         )
     text = TextContent(text=strict_json(result).decode())
     return CallToolResult(content=[text], structured_content=result)
-
-
-def _problems(error: ValidationError) -> list[str]:
-    """Return the problems of arguments; their values are not repeated."""
-    return [
-        f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}"
-        for each in error.errors(include_input=False, include_url=False)[:_MAX_PROBLEMS]
-    ]
 
 
 def _failed(message: str) -> CallToolResult:

@@ -208,11 +208,11 @@ class _Shortener:
         if isinstance(value, str):
             return self._shorten_text(value, path)
         if isinstance(value, list):
-            kept = [] if depth >= _MAX_DEPTH else value[: self._items]
-            self._note(path, len(kept), len(value), "item")
+            items = [] if depth >= _MAX_DEPTH else value[: self._items]
+            self._note(path, len(items), len(value), "item")
             return [
-                self.shorten(each, f"{path}[{number}]", depth + 1)
-                for number, each in enumerate(kept)
+                self.shorten(item, f"{path}[{number}]", depth + 1)
+                for number, item in enumerate(items)
             ]
         if isinstance(value, dict):
             name = path.rpartition(".")[2]
@@ -265,7 +265,7 @@ class Toolbox:
         self._shown_roots = ", ".join(map(str, roots))
         self.writes = write
 
-    def score(self, given: ScoreArguments) -> JsonObject:
+    def score(self, arguments: ScoreArguments) -> JsonObject:
         """Score predictions against ground truth, field by field.
 
         Returns precision, recall and F1 per attribute (worst first) and in total, the types of
@@ -273,22 +273,24 @@ class Toolbox:
         values match; rules accept other dates, tolerances and similar texts. With `save`, the
         result names the `run`, which the other tools accept.
         """
-        if given.save and not self.writes:
+        if arguments.save and not self.writes:
             hint = "start it with `fieldmark mcp --write` to save runs"
             raise ConfigError.of("save: the server is read-only", hint=hint)
-        name = new_run_id() if given.save else None
-        options = given.run_options()
-        options["rules"] = self._rules(given.rules)
+        name = new_run_id() if arguments.save else None
+        options = arguments.run_options()
+        options["rules"] = self._rules(arguments.rules)
         options["out"] = None if name is None else self._runs() / name
         run = score(
-            self._path("truth", given.truth),
-            None if given.predictions is None else self._path("predictions", given.predictions),
+            self._path("truth", arguments.truth),
+            None
+            if arguments.predictions is None
+            else self._path("predictions", arguments.predictions),
             **options,
         )
         result = run.to_dict()
         by_path = result["attributes"]
         assert isinstance(by_path, dict)  # noqa: S101 - as in every summary
-        worst = CaseList.of(run.cases, given.top).to_dict()
+        worst = CaseList.of(run.cases, arguments.top).to_dict()
         return {
             **({} if name is None else {"run": name}),
             **result,
@@ -299,32 +301,36 @@ class Toolbox:
             "notes": list(run.notes),
         }
 
-    def show(self, given: ShowArguments) -> JsonObject:
+    def show(self, arguments: ShowArguments) -> JsonObject:
         """List the worst cases of a saved run, show one case, or explain one field of a case.
 
         A case has the outcome of every field with the expected and the predicted value, and the
         results of evaluators. A field has its aligned list items, the comparator with its options
         and threshold, where its rule comes from, the similarity, and the cost of the outcome.
         """
-        run = self._run("run", given.run)
-        if given.case is None:
+        run = self._run("run", arguments.run)
+        if arguments.case is None:
             for name in ("path", "only_mistakes"):
-                if getattr(given, name):
+                if getattr(arguments, name):
                     raise ConfigError.of(f"{name} requires case")
-            _check_word("verdict", given.verdict, _VERDICTS)
-            _check_word("mistake", given.mistake, ErrorCounts._fields)
-            wanted = CaseFilter(verdict=given.verdict, mistake=given.mistake, tag=given.tag)
-            return show_cases(run, wanted=wanted, top=given.top).to_dict()
+            _check_word("verdict", arguments.verdict, _VERDICTS)
+            _check_word("mistake", arguments.mistake, ErrorCounts._fields)
+            wanted = CaseFilter(
+                verdict=arguments.verdict, mistake=arguments.mistake, tag=arguments.tag
+            )
+            return show_cases(run, wanted=wanted, top=arguments.top).to_dict()
         for name in ("verdict", "mistake", "tag"):
-            if getattr(given, name) is not None:
+            if getattr(arguments, name) is not None:
                 raise ConfigError.of(f"{name} cannot be used with case")
-        if given.path is None:
-            return case_document(show_case(run, given.case), only_mistakes=given.only_mistakes)
-        if given.only_mistakes:
+        if arguments.path is None:
+            return case_document(
+                show_case(run, arguments.case), only_mistakes=arguments.only_mistakes
+            )
+        if arguments.only_mistakes:
             raise ConfigError.of("only_mistakes cannot be used with path")
-        return explain(run, given.case, given.path).to_dict()
+        return explain(run, arguments.case, arguments.path).to_dict()
 
-    def diff(self, given: DiffArguments) -> JsonObject:
+    def diff(self, arguments: DiffArguments) -> JsonObject:
         """Compare two saved runs on the same ground truth, case by case.
 
         Returns every metric before and after with a confidence interval and a p-value, the cases
@@ -332,34 +338,36 @@ class Toolbox:
         second run is better, worse, or cannot be told from the first.
         """
         return diff(
-            self._run("before", given.before),
-            self._run("after", given.after),
-            rescore=given.rescore,
-            force=given.force,
-            by=given.by or None,
-            max_drop=given.max_drop,
+            self._run("before", arguments.before),
+            self._run("after", arguments.after),
+            rescore=arguments.rescore,
+            force=arguments.force,
+            by=arguments.by or None,
+            max_drop=arguments.max_drop,
         ).to_dict()
 
-    def improve(self, given: ImproveArguments) -> JsonObject:
+    def improve(self, arguments: ImproveArguments) -> JsonObject:
         """Say what to fix first in the extraction, from the mistakes of a saved run.
 
         Attributes are ranked by how much the mean score would increase if they were correct.
         Similar mistakes are grouped, with examples and a recommendation for the prompt, the schema
         or post-processing. Weak slices are groups of cases with a significantly lower F1.
         """
-        run = self._run("run", given.run)
+        run = self._run("run", arguments.run)
         return {**improve(run).to_dict(), "weak_slices": find_slices(run).to_dict()}
 
-    def infer(self, given: InferArguments) -> JsonObject:
+    def infer(self, arguments: InferArguments) -> JsonObject:
         """Propose rules for ground truth or a JSON Schema, with a reason for every rule.
 
         With predictions, differences between the two sides are taken into account. Review the
         rules: a rule that accepts too much hides mistakes. `rules` can be passed to score.
         """
         proposed = propose_rules(
-            self._path("truth", given.truth),
-            None if given.predictions is None else self._path("predictions", given.predictions),
-            read_inputs(given.reading_options()),
+            self._path("truth", arguments.truth),
+            None
+            if arguments.predictions is None
+            else self._path("predictions", arguments.predictions),
+            read_inputs(arguments.reading_options()),
         )
         return {
             "rules": dict(proposed),
@@ -370,20 +378,20 @@ class Toolbox:
 
     # --- arguments --------------------------------------------------------------------------------
 
-    def _path(self, argument: str, given: str) -> Path:
+    def _path(self, argument: str, name: str) -> Path:
         """Return the path of a file or directory below a root, with links resolved."""
-        if is_url(given):
+        if is_url(name):
             raise ConfigError.of(f"{argument}: URLs are not read", hint="download the file first")
         try:
-            found = self._roots.resolve(given)
+            path = self._roots.resolve(name)
         except OutsideRootsError as error:
-            if self._roots.contains(given):
-                message = f"{argument}: {given!r} not found, or not a regular file or directory"
+            if self._roots.contains(name):
+                message = f"{argument}: {name!r} not found, or not a regular file or directory"
                 raise ConfigError.of(message) from error
             raise self._outside(argument) from error
         here = Path.cwd()
         # Messages are shorter, and never name directories above a root.
-        return found.relative_to(here) if found.is_relative_to(here) else found
+        return path.relative_to(here) if path.is_relative_to(here) else path
 
     def _outside(self, argument: str) -> ConfigError:
         hint = f"this server reads files below: {self._shown_roots}"
@@ -395,36 +403,36 @@ class Toolbox:
             raise self._outside(ROOT)
         return Path(ROOT)
 
-    def _run(self, argument: str, given: str) -> Path:
+    def _run(self, argument: str, name: str) -> Path:
         """Return the directory of a run below a root, none of whose files leads elsewhere."""
-        if os.sep in given or given in {"", os.curdir, os.pardir}:
-            path = self._path(argument, given)
+        if os.sep in name or name in {"", os.curdir, os.pardir}:
+            path = self._path(argument, name)
         else:
             runs = self._runs()
 
             def accept(entry: RunEntry) -> bool:
                 return entry.status != CORRUPT and self._roots.contains(runs / entry.id)
 
-            found = find_run(given, runs, accept=accept, update_cache=False)
-            path = self._path(argument, str(found))
+            run = find_run(name, runs, accept=accept, update_cache=False)
+            path = self._path(argument, str(run))
         if not path.is_dir():
-            raise ConfigError.of(f"{argument}: {given!r} is not the directory of a run")
+            raise ConfigError.of(f"{argument}: {name!r} is not the directory of a run")
         with os.scandir(path) as entries:
-            if not all(self._roots.contains(each.path) for each in entries if each.is_symlink()):
+            if not all(self._roots.contains(entry.path) for entry in entries if entry.is_symlink()):
                 raise self._outside(argument)
         return path
 
-    def _rules(self, given: str | JsonObject | list[JsonValue] | None) -> LoadedRules | None:
+    def _rules(self, rules: str | JsonObject | list[JsonValue] | None) -> LoadedRules | None:
         """Return rules that name no function, no model with an endpoint and no other file."""
-        if given is None:
+        if rules is None:
             return None
-        if isinstance(given, str):
-            path = self._path("rules", given)
+        if isinstance(rules, str):
+            path = self._path("rules", rules)
             located = load_file(path)
             _check_rules(located.value)
             return loaded_rules(located, Context(directory=path.parent))
-        _check_rules(given)
-        return read_rules(given, file="rules")
+        _check_rules(rules)
+        return read_rules(rules, file="rules")
 
 
 def _check_rules(rules: JsonValue) -> None:
@@ -433,10 +441,10 @@ def _check_rules(rules: JsonValue) -> None:
         raise ConfigError.of(f"rules: {refused}: {_REFUSED[refused]}")
 
 
-def _check_word(argument: str, given: str | None, words: Sequence[str]) -> None:
-    if given is not None and given not in words:
-        message = f"{argument}: unknown value {given!r}; must be one of: {', '.join(words)}"
-        raise ConfigError.of(message, hint=did_you_mean(given, words))
+def _check_word(argument: str, word: str | None, words: Sequence[str]) -> None:
+    if word is not None and word not in words:
+        message = f"{argument}: unknown value {word!r}; must be one of: {', '.join(words)}"
+        raise ConfigError.of(message, hint=did_you_mean(word, words))
 
 
 _Function: TypeAlias = Callable[[Toolbox, Any], JsonObject]
@@ -455,8 +463,8 @@ class Tool(NamedTuple):
 
     def call(self, toolbox: Toolbox, arguments: JsonObject) -> JsonObject:
         """Call the tool; the result is short enough for a model."""
-        given = self.arguments.model_validate(arguments)
-        return bounded_json(self.function(toolbox, given), getattr(given, "top", _MAX_ITEMS))
+        checked = self.arguments.model_validate(arguments)
+        return bounded_json(self.function(toolbox, checked), getattr(checked, "top", _MAX_ITEMS))
 
 
 TOOLS: Final = {

@@ -121,10 +121,10 @@ class Provider(Protocol):
 
 
 class ComparatorGroup(StrEnum):
-    """What a comparator compares, as lists of comparators are grouped.
+    """The groups of comparators in lists, by the values that they compare.
 
     A comparator names its group in the class variable `group`. Its class variable `normalization`
-    says what it does with values before it compares them. Both are optional for plug-ins.
+    says how it changes values before it compares them. Both are optional for plug-ins.
     """
 
     ANY = "Any value"

@@ -12,15 +12,17 @@ from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 _VALUE: Final = Presence.VALUE
 
 
-def _outcome_of_presences(expected: Presence, candidate: Presence) -> Outcome:
-    if expected is _VALUE:
-        return Outcome.ERROR if candidate is _VALUE else Outcome.OMISSION
-    return Outcome.HALLUCINATION if candidate is _VALUE else Outcome.BOTH_EMPTY
-
+_OUTCOMES: Final = {
+    (True, True): Outcome.ERROR,
+    (True, False): Outcome.OMISSION,
+    (False, True): Outcome.HALLUCINATION,
+    (False, False): Outcome.BOTH_EMPTY,
+}
+"""The outcome by whether the expected and the candidate value are present."""
 
 PRESENCE_FACTS: Final = tuple(
     tuple(
-        fact(_outcome_of_presences(expected, candidate), expected, candidate)
+        fact(_OUTCOMES[expected is _VALUE, candidate is _VALUE], expected, candidate)
         for candidate in Presence
     )
     for expected in Presence

@@ -96,7 +96,11 @@ class Plan:
             for match in matches
             if match.exact and match.is_field and (configured or match.has_index)
         ]
-        self._lookups = [_lookup(settings, match) for match in lookups]
+        for match in lookups:
+            path = parse_path(match.rule.path)
+            complete = match._replace(used=len(match.segments))
+            node = AttributeNode(settings, [complete], configured_attribute(path), addressed=True)
+            self._lookups.append(_Lookup(path, node))
         self._walk.sparse = any(match.has_index for match in lookups)
         if configured:
             self._invalid_paths = [
@@ -228,14 +232,6 @@ def _for_kernel(document: JsonValue | Missing | Document) -> Document | Missing 
         return None
     # NaN is written as null.
     return None if b"null" in text and not all_finite(document) else kernel.document(text)
-
-
-def _lookup(settings: PlanSettings, match: RuleMatch) -> _Lookup:
-    path = parse_path(match.rule.path)
-    complete = match._replace(used=len(match.segments))
-    return _Lookup(
-        path, AttributeNode(settings, [complete], configured_attribute(path), addressed=True)
-    )
 
 
 def _find(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:

@@ -66,7 +66,7 @@ class RowNumbers:
     def begin_segment(self, outcomes: Sequence[Outcomes]) -> None:
         """Take the seeds from the first segment, after it has been compared."""
         if self.seeds is None:
-            lists = dict.fromkeys(mark[1] for each in outcomes for mark in each.items)
+            lists = dict.fromkeys(mark[1] for block in outcomes for mark in block.items)
             seeds = [*self._table.attributes, *map(_list_attribute, lists)]
             self._set_seeds(seeds)
             self._new += enumerate(seeds)
@@ -249,7 +249,7 @@ class StoredAttributes:
     @property
     def seeds(self) -> list[Attribute]:
         """Return the attributes with small numbers, in order."""
-        return [each for number, each in sorted(self.stored.items()) if number < _CONTENT]
+        return [attribute for number, attribute in sorted(self.stored.items()) if number < _CONTENT]
 
     def cells(self, stored: list[int]) -> list[int]:
         """Return the cells of a row with the numbers of the table."""

@@ -52,11 +52,11 @@ def page_names(
 ) -> list[str]:
     """Return the names of the page files of a case, or raise ImageError."""
     if metadata and _KEY in metadata:
-        given = metadata[_KEY]
-        named = [each for each in (given if isinstance(given, list) else [given]) if each]
-        if not all(isinstance(each, str) for each in named):
+        value = metadata[_KEY]
+        named = [name for name in (value if isinstance(value, list) else [value]) if name]
+        if not all(isinstance(name, str) for name in named):
             raise ImageError("metadata.pages must be a file name or a list of file names")
-        return [str(each) for each in named[:MAX_PAGES]]
+        return [str(name) for name in named[:MAX_PAGES]]
     for extension in _EXTENSIONS:
         if folder.has(name := f"{case_id}.{extension}"):
             return [name]
@@ -66,9 +66,9 @@ def page_names(
 def _numbered(case_id: str, folder: PageFolder) -> Iterator[str]:
     for number in range(1, MAX_PAGES + 1):
         names = (f"{case_id}/{number}.{extension}" for extension in _EXTENSIONS)
-        if (found := next(filter(folder.has, names), None)) is None:
+        if (name := next(filter(folder.has, names), None)) is None:
             return
-        yield found
+        yield name
 
 
 def looked_for(case_id: str) -> str:
@@ -77,8 +77,9 @@ def looked_for(case_id: str) -> str:
     >>> looked_for("inv-1")
     'inv-1.png, .jpg, .jpeg, .webp, .gif, .pdf, or inv-1/1.png'
     """
-    first, *rest = _EXTENSIONS
-    return f"{case_id}.{first}, {', '.join(f'.{each}' for each in rest)}, or {case_id}/1.{first}"
+    first, *others = _EXTENSIONS
+    listed = ", ".join(f".{extension}" for extension in others)
+    return f"{case_id}.{first}, {listed}, or {case_id}/1.{first}"
 
 
 class LocalPages:
@@ -107,21 +108,21 @@ class LocalPages:
         self, case_id: str, metadata: Mapping[str, JsonValue] | None, limit: int
     ) -> tuple[list[tuple[CasePage, MediaFile]], int]:
         """Return the first pages of a case as images, and the number of all its pages."""
-        found: list[tuple[CasePage, MediaFile]] = []
+        images: list[tuple[CasePage, MediaFile]] = []
         total = 0
         for name in page_names(case_id, metadata, self):
             file = self.load(name)
             if not file.is_pdf:
                 total += 1
-                if len(found) < limit:
-                    found.append((CasePage(name), file))
+                if len(images) < limit:
+                    images.append((CasePage(name), file))
                 continue
-            pages = pdf_pages(file.content, range(limit - len(found)), self._group)
+            pages = pdf_pages(file.content, range(limit - len(images)), self._group)
             total += pages.total
-            found += [
+            images += [
                 (CasePage(name, number, size), MediaFile(image, "image/jpeg"))
                 for number, (size, image) in enumerate(
                     zip(pages.sizes, pages.images, strict=False), 1
                 )
             ]
-        return found, total
+        return images, total

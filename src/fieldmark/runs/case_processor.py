@@ -169,7 +169,7 @@ class CaseProcessor:
         for case in cases:
             plan = self._own.get(case.id, self.plan)
             by_plan.setdefault(id(plan), (plan, []))[1].append(case)
-        compared = {key: iter(compare_cases(*each)) for key, each in by_plan.items()}
+        compared = {key: iter(compare_cases(*group)) for key, group in by_plan.items()}
         return [next(compared[id(self._own.get(case.id, self.plan))]) for case in cases]
 
 
@@ -200,15 +200,15 @@ class GroupTotals:
         if all_read(columns.cases):
             tally.add_all(columns.outcomes, columns.stats)
         else:
-            compared = [each for each in results if each.case.input is not CaseInput.FAILED]
+            compared = [result for result in results if result.case.input is not CaseInput.FAILED]
             columns = case_columns(compared)
             for case, outcomes, stats in zip(*columns, strict=True):
                 tally.add(outcomes, stats, case.input)
             for _ in range(len(results) - len(compared)):
                 tally.add_failed()
         if self.confidence is not None:
-            for each in compared:
-                self.confidence.add(each.outcomes, each.attributes, each.confidences)
+            for result in compared:
+                self.confidence.add(result.outcomes, result.attributes, result.confidences)
         if self.sample is not None:
             ids = [case.id for case in columns.cases]
             self.sample.add_all(ids, columns.outcomes, columns.stats)
@@ -265,9 +265,11 @@ class SliceTotals:
 
         Slices are in the order of the keys, then by name.
         """
-        found: dict[str, Summary] = {}
+        summaries: dict[str, Summary] = {}
         for key in self._keys:
-            for name in sorted(each for each in self.slices if each.startswith(f"{key.text}=")):
+            for name in sorted(
+                slice_name for slice_name in self.slices if slice_name.startswith(f"{key.text}=")
+            ):
                 totals = self.slices[name]
                 own = summarize(totals.tally, convention, applied=summary.convention)
                 if totals.sample is not None and summary.intervals is not None:
@@ -277,14 +279,14 @@ class SliceTotals:
                 if totals.confidence is not None and summary.confidence is not None:
                     confidence = pooled_confidence(totals.confidence, summary.confidence.options)
                     own = replace(own, confidence=confidence)
-                found[name] = own
-        return found
+                summaries[name] = own
+        return summaries
 
     def warnings(self, attributes: Sequence[str]) -> Iterator[str]:
         """Yield a warning for each key that no case has, with the most similar attribute."""
         for key in self._keys:
-            found = {name for name in self.slices if name.startswith(f"{key.text}=")}
-            if found == {f"{key.text}="}:
+            names = {name for name in self.slices if name.startswith(f"{key.text}=")}
+            if names == {f"{key.text}="}:
                 similar = did_you_mean(key.text, [] if key.in_metadata else attributes)
                 yield with_hint(f"no case has a value to slice by {key.text!r}", similar)
 
@@ -294,17 +296,17 @@ class SliceTotals:
 
     def totals(self, name: str) -> GroupTotals:
         """Return the totals of a slice, which is added if it is new."""
-        found = self.slices.get(name)
-        if found is None:
+        totals = self.slices.get(name)
+        if totals is None:
             threshold = Threshold(_SLICE_SAMPLED) if self._sampled else None
             confidence = ConfidenceTally(by_attribute=False) if self._confidences else None
-            found = GroupTotals(
+            totals = GroupTotals(
                 self._table, sampled=self._sampled, threshold=threshold, confidence=confidence
             )
-            self.slices[name] = found
+            self.slices[name] = totals
 
             check_slice_count(self.slices, self._keys)
-        return found
+        return totals
 
 
 class RunTotals(GroupTotals):
@@ -367,7 +369,7 @@ def with_regions(settings: Settings, reading: Inputs) -> Settings:
     if reading.format_in is None:
         return settings
     aligner = Greedy(match_fields=("bbox",), similarity={"type": Iou.name, "format": "xywh"})
-    ours = (
+    region_rules = (
         Rule(path="regions", aligner=aligner),
         Rule(path="regions[*].bbox", comparator=Iou(format=BoxFormat.XYWH)),
         Rule(path="regions[*].score", comparator=Ignore()),
@@ -376,7 +378,7 @@ def with_regions(settings: Settings, reading: Inputs) -> Settings:
     )
 
     def with_ours(rules: Rules) -> Rules:
-        return replace(rules, fields=(*ours, *rules.fields))
+        return replace(rules, fields=(*region_rules, *rules.fields))
 
     return replace(
         settings,

@@ -241,10 +241,12 @@ class CaseResult:
     @computed_field()
     def warnings(self) -> tuple[str, ...]:
         """Reasons to doubt the scores of this case; they quote no value."""
-        found = [text for each in self.evaluator_results for text in each.score.warnings]
-        if any(each.note == INJECTION_NOTE for each in self.outcomes.comparisons.values()):
-            found.append(INJECTION_WARNING)
-        return tuple(dict.fromkeys(found))
+        texts = [text for result in self.evaluator_results for text in result.score.warnings]
+        if any(
+            comparison.note == INJECTION_NOTE for comparison in self.outcomes.comparisons.values()
+        ):
+            texts.append(INJECTION_WARNING)
+        return tuple(dict.fromkeys(texts))
 
     @property
     @computed_field()
@@ -303,7 +305,7 @@ class CaseResult:
     @property
     @computed_field(key="outcomes")
     def _finite_fields(self) -> tuple[FieldResult, ...]:
-        return tuple(each.finite() for each in self.fields)
+        return tuple(field.finite() for field in self.fields)
 
     @cached_property
     def fields(self) -> tuple[FieldResult, ...]:
@@ -363,8 +365,8 @@ class CaseResult:
         """Return the case with paths and scores only: nothing that may quote a document."""
         outcomes = self.outcomes
         comparisons = {
-            position: each._replace(note="") if each.note else each
-            for position, each in outcomes.comparisons.items()
+            position: comparison._replace(note="") if comparison.note else comparison
+            for position, comparison in outcomes.comparisons.items()
         }
         return replace(
             self,
@@ -374,7 +376,8 @@ class CaseResult:
                 outcomes.cells, comparisons, outcomes.items, fallback=outcomes.fallback
             ),
             evaluator_results=tuple(
-                replace(each, score=_without_texts(each.score)) for each in self.evaluator_results
+                replace(evaluation, score=_without_texts(evaluation.score))
+                for evaluation in self.evaluator_results
             ),
             overall=None if self.overall is None else _without_texts(self.overall),
         )
@@ -394,13 +397,13 @@ class CaseResult:
     def _repr_html_(self) -> str:
         rows = [
             {
-                "path": each.path,
-                "outcome": each.outcome,
-                "expected": DASH if each.expected is MISSING else each.expected,
-                "candidate": DASH if each.candidate is MISSING else each.candidate,
-                "score": each.score,
+                "path": field.path,
+                "outcome": field.outcome,
+                "expected": DASH if field.expected is MISSING else field.expected,
+                "candidate": DASH if field.candidate is MISSING else field.candidate,
+                "score": field.score,
             }
-            for each in self.fields
+            for field in self.fields
         ]
         title = f"{self.verdict}, score {self._shown_score}, {self.reasoning}"
         return f"<p>{for_html(title)}</p>{html_table(rows)}"
@@ -436,15 +439,15 @@ class CaseResults(Sequence[CaseResult]):
         return map(CaseResult, *self.columns, repeat(self._attributes), repeat(self._convention))
 
     @overload
-    def __getitem__(self, place: int) -> CaseResult: ...
+    def __getitem__(self, index: int) -> CaseResult: ...
     @overload
-    def __getitem__(self, place: slice) -> CaseResults: ...
-    def __getitem__(self, place: int | slice) -> CaseResult | CaseResults:
+    def __getitem__(self, index: slice) -> CaseResults: ...
+    def __getitem__(self, index: int | slice) -> CaseResult | CaseResults:
         cases, outcomes, stats = self.columns
-        if isinstance(place, slice):
-            columns = CaseColumns(cases[place], outcomes[place], stats[place])
+        if isinstance(index, slice):
+            columns = CaseColumns(cases[index], outcomes[index], stats[index])
             return CaseResults(columns, self._attributes, self._convention)
-        own = cases[place], outcomes[place], stats[place]
+        own = cases[index], outcomes[index], stats[index]
         return CaseResult(*own, self._attributes, self._convention)
 
 
@@ -453,9 +456,9 @@ def case_columns(results: Sequence[CaseResult]) -> CaseColumns:
     if isinstance(results, CaseResults):
         return results.columns
     return CaseColumns(
-        [each.case for each in results],
-        [each.outcomes for each in results],
-        [each.stats for each in results],
+        [result.case for result in results],
+        [result.outcomes for result in results],
+        [result.stats for result in results],
     )
 
 
@@ -484,29 +487,29 @@ def with_confidences(result: CaseResult) -> CaseResult:
     a value only if it has a confidence. The words of a text are one value, with the outcome of the
     first one that does not match.
     """
-    given, candidate = result.case.confidences, result.case.candidate
-    found: dict[int, float | None] = {}
+    stored, candidate = result.case.confidences, result.case.candidate
+    confidences: dict[int, float | None] = {}
     texts: dict[tuple[int, str], tuple[int, bool]] = {}
-    if not isinstance(given, Missing):
+    if not isinstance(stored, Missing):
         for position, record in enumerate(result.outcomes.records(result.attributes)):
-            place, presence = record.candidate_path, record.candidate_presence
+            path, presence = record.candidate_path, record.candidate_presence
             comparator = result.attributes.attributes[record.attribute].comparator
             if comparator == Tokens.name:
                 key, matched = (record.attribute, record.label), record.outcome is Outcome.MATCH
                 earlier, all_matched = texts.get(key, (-1, True))
                 if earlier >= 0 and (matched or not all_matched):
                     continue
-                found.pop(earlier, None)
+                confidences.pop(earlier, None)
                 texts[key] = position, matched
                 # A word may be missing, but the text is not.
-                text = _value(candidate, place, Presence.VALUE)
+                text = _value(candidate, path, Presence.VALUE)
                 presence = Presence.VALUE if is_present(text) else presence
             if presence is not Presence.VALUE:
                 continue
-            confidence = least_confidence(_value(given, place, presence))
-            if confidence is not None or _value(candidate, place, presence) not in ([], {}):
-                found[position] = confidence
-    return replace(result, confidences=found)
+            confidence = least_confidence(_value(stored, path, presence))
+            if confidence is not None or _value(candidate, path, presence) not in ([], {}):
+                confidences[position] = confidence
+    return replace(result, confidences=confidences)
 
 
 def with_parsed_documents(result: CaseResult) -> CaseResult:

@@ -173,29 +173,29 @@ class CaseEncoder:
         `non_finite` says that candidates may contain NaN or infinite numbers, which are then
         written as strings.
         """
-        self.numbers.begin_segment([each.outcomes for each in results])
+        self.numbers.begin_segment([result.outcomes for result in results])
         lines: list[bytes] = []
         lists, row = self.numbers.lists, kernel.row if COMPILED and self._values else None
-        for each in results:
-            case, outcomes = each.case, each.outcomes
+        for result in results:
+            case, outcomes = result.case, result.outcomes
             line = None
             # The kernel can write the same as `_line` for two unparsed documents.
             if (
                 row is not None
                 and case.unparsed is not None
                 and case[3:8] == _COMMON
-                and not (outcomes.fallback or each.non_finite or each.evaluator_results)
-                and each.overall is None
-                and each.confidences is None
+                and not (outcomes.fallback or result.non_finite or result.evaluator_results)
+                and result.overall is None
+                and result.confidences is None
             ):
                 documents = case.unparsed
-                record = self._record(each)
+                record = self._record(result)
                 line = row(case.id, record, outcomes.comparisons, outcomes.items, lists, *documents)
-            lines.append(line or self._line(each, non_finite=non_finite))
+            lines.append(line or self._line(result, non_finite=non_finite))
         if lines:
-            head, comma, rest = lines[0].partition(b',"score":')
+            head, comma, ending = lines[0].partition(b',"score":')
             mark = b',"segment":[%d,%d]' % (segment, len(lines))
-            lines[0] = b"".join((head, mark, comma, rest))
+            lines[0] = b"".join((head, mark, comma, ending))
         return lines
 
     def _line(self, result: CaseResult, *, non_finite: bool) -> bytes:
@@ -217,8 +217,8 @@ class CaseEncoder:
                 parts += [b',"usage":', strict_json(case.context.usage)]
         if outcomes.comparisons:
             comparisons = [
-                _comparison(position, each, notes=values)
-                for position, each in outcomes.comparisons.items()
+                _comparison(position, comparison, notes=values)
+                for position, comparison in outcomes.comparisons.items()
             ]
             parts += [b',"comparisons":', strict_json(comparisons)]
         if outcomes.items:
@@ -244,7 +244,8 @@ class CaseEncoder:
                 evaluations |= {"hits": overall.hits, "misses": overall.misses}
                 evaluations |= {"reasoning": overall.reasoning}
             evaluations["evaluator_results"] = [
-                _evaluator_result(each, values=values) for each in result.evaluator_results
+                _evaluator_result(evaluation, values=values)
+                for evaluation in result.evaluator_results
             ]
             parts += [b",", finite_json(evaluations)[1:-1]]
         parts.append(b"}\n")
@@ -294,7 +295,7 @@ def _sums_json(
 def _non_finite(result: CaseResult) -> frozenset[int]:
     """Return the positions of the fields whose candidate is not finite."""
     fields = enumerate(with_parsed_documents(result).iter_fields())
-    return frozenset(position for position, each in fields if NON_FINITE in each.finite().flags)
+    return frozenset(position for position, value in fields if NON_FINITE in value.finite().flags)
 
 
 def _document_json(document: JsonValue | Missing | Document) -> bytes:
@@ -443,14 +444,14 @@ class CaseDecoder:
         if not row.keys().isdisjoint(outcomes):
             raise ValueError("the keys of a row must be in order")
         own = CaseStats(*stats)  # other cells may have the same statistics
-        found = case_from_json({**row, **outcomes}, self._attributes, self._convention, own)
+        decoded = case_from_json({**row, **outcomes}, self._attributes, self._convention, own)
         if self._prepare is not None:
-            found = self._prepare(found)
+            decoded = self._prepare(decoded)
         if len(record) <= _CACHED_BYTES:
             if len(self._known) >= _CACHED_RECORDS:
                 self._known.clear()
-            self._known[record] = found
-        return found
+            self._known[record] = decoded
+        return decoded
 
 
 def _with_case(like: CaseResult, case: Case, *, has_values: bool) -> CaseResult:
@@ -483,8 +484,8 @@ def case_from_json(
     results: tuple[EvaluatorResult, ...] = ()
     overall = None
     if isinstance(evaluators, list):
-        results = tuple(from_json(EvaluatorResult, each) for each in evaluators)
-        if not results or any(each.type != SAFETY for each in results):
+        results = tuple(from_json(EvaluatorResult, evaluator) for evaluator in evaluators)
+        if not results or any(result.type != SAFETY for result in results):
             overall = from_json(Score, row)
     outcomes = _outcomes(row, attributes)
     return CaseResult(
@@ -508,18 +509,18 @@ def _positions(stored: JsonValue) -> frozenset[int]:
 def _confidences(stored: JsonValue, fields: int) -> dict[int, float | None] | None:
     if stored is None:
         return None
-    found: dict[int, float | None] = {}
-    for each in stored if isinstance(stored, list) else [stored]:
-        match each:
+    confidences: dict[int, float | None] = {}
+    for part in stored if isinstance(stored, list) else [stored]:
+        match part:
             case [int(position), None] if 0 <= position < fields:
-                found[position] = None
+                confidences[position] = None
             case [int(position), float() | int() as confidence] if 0 <= position < fields:
                 if isinstance(confidence, bool) or not 0 <= confidence <= 1:
                     raise ValueError("a confidence must be null or between 0 and 1")
-                found[position] = float(confidence)
+                confidences[position] = float(confidence)
             case _:
                 raise ValueError("a confidence must have the position of a field")
-    return found
+    return confidences
 
 
 def case_of_row(row: JsonObject) -> Case:
@@ -586,8 +587,8 @@ def _outcomes(row: JsonObject, attributes: StoredAttributes) -> Outcomes:
         raise ValueError("cells, comparisons and items must be arrays")
     return Outcomes(
         cells=attributes.cells(cells),
-        comparisons=dict(_comparison_from_json(each, cells) for each in comparisons),
-        items=[_item(each, attributes) for each in items],
+        comparisons=dict(_comparison_from_json(comparison, cells) for comparison in comparisons),
+        items=[_item(item, attributes) for item in items],
         fallback=row.get("fallback") is True,
     )
 
@@ -603,10 +604,10 @@ def _comparison_from_json(stored: JsonValue, cells: list[int]) -> tuple[int, Com
         case [int(position), similarity, float() | int() as score, reason, [*flags], *note]:
             known = similarity if isinstance(similarity, int | float) else None
             named = reason if isinstance(reason, str) else None
-            found = tuple(flag for flag in FLAGS if flag in flags) if flags else ()
+            comparison_flags = tuple(flag for flag in FLAGS if flag in flags) if flags else ()
             outcome = fact_of(cells[position])[0]
             return position, _known_comparison(
-                outcome, known, score, named, found, str(note[0]) if note else ""
+                outcome, known, score, named, comparison_flags, str(note[0]) if note else ""
             )
         case _:
             raise ValueError(

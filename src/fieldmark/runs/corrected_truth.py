@@ -89,9 +89,9 @@ def _parsed(attribute: str) -> Path | None:
 def _whole_text(case: CaseResult, word: FieldResult) -> tuple[FieldResult, tuple[int, ...]]:
     """Return the field of a text from the field of a word, and the positions of all its words."""
     words = {
-        position: each.outcome
-        for position, each in enumerate(case.iter_fields())
-        if (each.path, each.candidate_path) == (word.path, word.candidate_path)
+        position: field.outcome
+        for position, field in enumerate(case.iter_fields())
+        if (field.path, field.candidate_path) == (word.path, word.candidate_path)
     }
     matched = set(words.values()) == {Outcome.MATCH.label}
     expected, candidate = case.expected, case.candidate
@@ -126,19 +126,19 @@ def _steps(
     return tuple(steps)
 
 
-def _item(place: ItemPlace) -> str | int:
+def _item(index: ItemPlace) -> str | int:
     """Return the index of an item, or its key, which is written as in a path."""
-    if isinstance(place, int):
-        return place
-    return str(parse_path(place).segments[-1])
+    if isinstance(index, int):
+        return index
+    return str(parse_path(index).segments[-1])
 
 
 class UnfitChangeError(ValueError):
     """A change of a field that does not fit into the structure of the ground truth."""
 
-    def __init__(self, place: TruthField) -> None:
+    def __init__(self, field: TruthField) -> None:
         super().__init__("the ground truth has another structure there")
-        self.place = place
+        self.place = field
 
 
 def corrected_document(
@@ -152,11 +152,11 @@ def corrected_document(
     root: dict[str, JsonValue | Missing] = {"": copy.deepcopy(document)}
     added: dict[tuple[_Step, ...], int] = {}
     # A removed value may make place for another structure.
-    for place, value in sorted(changes, key=lambda change: change.value is not MISSING):
-        _change(root, place, value, added)
-    found = _without_missing(root[""], candidate)
-    if found is not MISSING:
-        return found
+    for field, value in sorted(changes, key=lambda change: change.value is not MISSING):
+        _change(root, field, value, added)
+    corrected = _without_missing(root[""], candidate)
+    if corrected is not MISSING:
+        return corrected
     return [] if isinstance(document, list) else {}
 
 
@@ -203,11 +203,13 @@ def _change(
     parent[key] = copy.deepcopy(value)  # type: ignore[index]
 
 
-def _container(step: _Step, found: JsonValue | Missing) -> type[dict[str, object] | list[object]]:
+def _container(
+    step: _Step, container: JsonValue | Missing
+) -> type[dict[str, object] | list[object]]:
     """Return the type of the container that a step leads into; a number may be a key."""
     if isinstance(step, NewItem):
         return dict if isinstance(step.place, str) else list
-    return dict if isinstance(step, str) or isinstance(found, dict) else list
+    return dict if isinstance(step, str) or isinstance(container, dict) else list
 
 
 def _without_missing(
@@ -215,15 +217,15 @@ def _without_missing(
 ) -> JsonValue | Missing:
     """Return a value without removed parts, and without containers that have only empty others."""
     if isinstance(value, dict):
-        theirs = candidate if isinstance(candidate, dict) else {}
-        kept = {
-            key: _without_missing(each, theirs.get(key, MISSING)) for key, each in value.items()
+        candidates = candidate if isinstance(candidate, dict) else {}
+        members = {
+            key: _without_missing(item, candidates.get(key, MISSING)) for key, item in value.items()
         }
-        left = {key: each for key, each in kept.items() if each is not MISSING}
+        left = {key: item for key, item in members.items() if item is not MISSING}
         removed = len(left) < len(value) and not any(map(_has_value, left.values()))
         return MISSING if removed and candidate != {} else cast("JsonValue", left)
     if isinstance(value, list):
-        items = [each for each in map(_without_missing, value) if each is not MISSING]
+        items = [item for item in map(_without_missing, value) if item is not MISSING]
         removed = len(items) < len(value) and not any(map(_has_value, items))
         if removed and not (candidate == [] and not items):
             return MISSING

@@ -39,9 +39,9 @@ class Disk:
 
     def write(self, file: int, content: bytes) -> None:
         """Write all of the content."""
-        rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(file, rest) :]
+        unwritten = memoryview(content)
+        while unwritten:
+            unwritten = unwritten[os.write(file, unwritten) :]
 
     def overwrite(self, path: Path, at: int, content: bytes) -> None:
         """Replace bytes within a file by as many others, and synchronize it to disk."""

@@ -48,13 +48,13 @@ def score_or_error(
     With `on_error: zero`, a failed evaluation scores 0 and has a miss.
     """
     try:
-        found = score()
+        result = score()
     except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
-        found = Score.error(f"{name} raised {error!r}")
-    if found.status is Status.OK or on_error != OnError.ZERO:
-        return found
-    misses = (*found.misses, f"{ROOT} (evaluation error: {found.reasoning})")
-    return replace(found, score=0.0, verdict=Verdict.FAIL, misses=misses, status=Status.OK)
+        result = Score.error(f"{name} raised {error!r}")
+    if result.status is Status.OK or on_error != OnError.ZERO:
+        return result
+    misses = (*result.misses, f"{ROOT} (evaluation error: {result.reasoning})")
+    return replace(result, score=0.0, verdict=Verdict.FAIL, misses=misses, status=Status.OK)
 
 
 def _compare_one(plan: Plan, case: Case) -> Outcomes:
@@ -171,15 +171,15 @@ class SafetyRunner:
         return EvaluatorResult(name=SAFETY, type=SAFETY, weight=0.0, score=score)
 
     def _score(self, candidate: JsonValue) -> Score:
-        found = self._judge(candidate)
-        if found.score is None:
-            return Score.error(f"{SAFETY}: {found.failure}")
+        judged = self._judge(candidate)
+        if judged.score is None:
+            return Score.error(f"{SAFETY}: {judged.failure}")
         return Score(
-            score=found.score,
-            verdict=verdict_at(found.score, _PASS_THRESHOLD),
-            reasoning=found.reason,
-            details={"judge": self._name, **found.details},
-            warnings=found.warnings,
+            score=judged.score,
+            verdict=verdict_at(judged.score, _PASS_THRESHOLD),
+            reasoning=judged.reason,
+            details={"judge": self._name, **judged.details},
+            warnings=judged.warnings,
         )
 
 

@@ -119,8 +119,8 @@ def _option_key(option: DeclaredOption) -> ConfigKey[object]:
         description=option.meaning,
         default=option.default,
         schema=lambda: type_schema(_type_in_file(option)),
-        reader=lambda given, context: read_option(
-            given, option.alias, _type_in_file(option), context
+        reader=lambda value, context: read_option(
+            value, option.alias, _type_in_file(option), context
         ),
     )
 
@@ -162,18 +162,18 @@ class _CaseSource(NamedTuple):
     inputs: Mapping[str, Any] = {}
 
 
-def _read_id(given: Located, context: Context) -> str | None:
-    name = case_id(given.value)
+def _read_id(value: Located, context: Context) -> str | None:
+    name = case_id(value.value)
     if name is None:
-        context.add(f"id: expected a string, got {describe(given.value)}", given.location)
+        context.add(f"id: expected a string, got {describe(value.value)}", value.location)
     return name
 
 
-def _read_metadata(given: Located, context: Context) -> JsonObject | None:
+def _read_metadata(value: Located, context: Context) -> JsonObject | None:
     """Read an object without changes."""
-    if given.value is not None:
-        expect_object(given, "metadata", context)
-    return given.value if isinstance(given.value, dict) else None
+    if value.value is not None:
+        expect_object(value, "metadata", context)
+    return value.value if isinstance(value.value, dict) else None
 
 
 _CASE_ID: Final[ConfigKey[str | None]] = ConfigKey(
@@ -230,43 +230,43 @@ def _cases_schema() -> JsonObject:
 
 def _read_cases(located: Located, context: Context) -> _CaseSource:
     """Read the cases of an eval file."""
-    given = located.get("cases")
-    if given is None:
+    value = located.get("cases")
+    if value is None:
         if isinstance(located.value, dict):
             context.add("'cases' is required", located.location, _CASES_HINT)
         return _CaseSource()
-    if isinstance(given.value, str):
+    if isinstance(value.value, str):
         return _CaseSource(_read_path(located, "cases", context) or ())
-    if isinstance(given.value, list):
-        if not given.items:
-            context.add("cases must not be empty", given.location)
-        read = (_read_case(item, context) for item in given.items)
+    if isinstance(value.value, list):
+        if not value.items:
+            context.add("cases must not be empty", value.location)
+        read = (_read_case(item, context) for item in value.items)
         cases = tuple(case for case in read if case is not None)
         context.problems.add_duplicates(((case.id, case.location) for case in cases), "case id")
         return _CaseSource(cases)
-    if not isinstance(given.value, dict):
-        message = f"cases: expected a file name, a list or an object, got {describe(given.value)}"
-        context.add(message, given.location, _CASES_HINT)
+    if not isinstance(value.value, dict):
+        message = f"cases: expected a file name, a list or an object, got {describe(value.value)}"
+        context.add(message, value.location, _CASES_HINT)
         return _CaseSource()
-    if "coco" in given.entries:
-        _COCO_KEYS.refuse_unknown(given, context)
-        path = _read_path(given, "coco", context)
+    if "coco" in value.entries:
+        _COCO_KEYS.refuse_unknown(value, context)
+        path = _read_path(value, "coco", context)
         return _CaseSource(path or (), {"format_in": "coco"})
-    ROW_KEYS.refuse_unknown(given, context)
-    if "path" not in given.entries:
-        context.add("cases: 'path' is required", given.location, _CASES_HINT)
-    path = _read_path(given, "path", context)
-    return _CaseSource(path or (), _read_options(_ROW_OPTIONS, given, context))
+    ROW_KEYS.refuse_unknown(value, context)
+    if "path" not in value.entries:
+        context.add("cases: 'path' is required", value.location, _CASES_HINT)
+    path = _read_path(value, "path", context)
+    return _CaseSource(path or (), _read_options(_ROW_OPTIONS, value, context))
 
 
 def _read_path(located: Located, key: str, context: Context) -> Path | None:
     """Read the path of a file or directory; warn if it does not exist."""
-    given = located.get(key)
-    if given is None:
+    value = located.get(key)
+    if value is None:
         return None
-    path = named_path(given, key, context)
+    path = named_path(value, key, context)
     if path is not None and is_known_missing(path, context):
-        context.warn(f"{key}: {given.value!r} not found", given.location)
+        context.warn(f"{key}: {value.value!r} not found", value.location)
     return path
 
 
@@ -389,9 +389,9 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
     source = _read_cases(located, context)
     evaluators = _EVALUATORS.read(located, context)
     inline = source.cases if isinstance(source.cases, tuple) else ()
-    members = (*evaluators, *(each for case in inline for each in case.evaluators))
+    members = (*evaluators, *(evaluator for case in inline for evaluator in case.evaluators))
     gates, max_errors = read_gates(located.get("gates"), convention, members, context)
-    if rules.safety_judge is not None and any(each.type == _QUALITY for each in members):
+    if rules.safety_judge is not None and any(member.type == _QUALITY for member in members):
         message = f"safety of the rules cannot be combined with the evaluator {_QUALITY}"
         context.add(message, located.key_location("rules"), "set safety in the evaluator")
     several = "targets" in located.entries
@@ -439,13 +439,13 @@ def _inputs(source: _CaseSource, located: Located, context: Context) -> Inputs:
         return Inputs()
 
 
-def _read_rules(given: Located | None, context: Context) -> LoadedRules:
+def _read_rules(value: Located | None, context: Context) -> LoadedRules:
     """Read the rules of an eval file: a rules file, or the rules themselves."""
-    if given is not None and isinstance(given.value, str) and given.value != AUTO:
-        given = load_named(given, "rules", context, load_table)
-    if given is None or given.value is None:
+    if value is not None and isinstance(value.value, str) and value.value != AUTO:
+        value = load_named(value, "rules", context, load_table)
+    if value is None or value.value is None:
         return LoadedRules(rules=Rules())
-    return rules_of(given, context)
+    return rules_of(value, context)
 
 
 def _with_default(loaded: LoadedRules, convention: Convention, context: Context) -> Rules:

@@ -77,8 +77,8 @@ def for_target(spec: EvalSpec, name: str) -> EvalSpec:
             spec.location,
             "select one with target=NAME, or run `fieldmark eval`",
         )
-    (found,) = one_per_target(spec, [name] if name else [])
-    return found
+    (evaluation,) = one_per_target(spec, [name] if name else [])
+    return evaluation
 
 
 def target_identity(target: Target) -> JsonObject:
@@ -108,13 +108,13 @@ def eval_inputs(spec: EvalSpec) -> Inputs:
 
 def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:
     """Open the cases, with their candidates unless a target produces them."""
-    given = spec.cases
-    truth = [_row(case) for case in given] if isinstance(given, tuple) else with_yaml(given)
+    cases = spec.cases
+    truth = [_row(case) for case in cases] if isinstance(cases, tuple) else with_yaml(cases)
     if spec.target is not None:
         return open_truth(truth, reading)
     if spec.candidates is not None:
         return open_pairs(truth, with_yaml(spec.candidates), reading)
-    if isinstance(given, tuple) and all(case.candidate is MISSING for case in given):
+    if isinstance(cases, tuple) and all(case.candidate is MISSING for case in cases):
         raise ConfigError.of(_NO_CANDIDATES, spec.location, _ADD_CANDIDATES)
     return open_pairs(truth, None, reading)
 
@@ -244,7 +244,7 @@ def check_selection(spec: EvalSpec, selection: CaseSelection) -> None:
     tags = {tag for case in spec.cases for tag in case.tags}
     problems = selection.unmatched([case.id for case in spec.cases], tags)
     if problems:
-        raise ConfigError([each._replace(location=spec.location) for each in problems])
+        raise ConfigError([problem._replace(location=spec.location) for problem in problems])
 
 
 def check_ready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
@@ -252,7 +252,7 @@ def check_ready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
 
     `providers` are the problems of providers.
     """
-    own = [member for each in own_evaluators(spec).values() for member in each]
+    own = [member for evaluators in own_evaluators(spec).values() for member in evaluators]
     problems = [*providers, *unready_judges([*spec.evaluators, *own])]
     if spec.safety is not None:
         reason = cast("SafetyJudge", spec.safety).unready()
@@ -266,18 +266,18 @@ def check_ready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
 
 def fingerprints(spec: EvalSpec) -> dict[str, str]:
     """Return hashes of the evaluators with the programs that they run, and of inline cases."""
-    own = [member for each in own_evaluators(spec).values() for member in each]
-    found: dict[str, str] = {}
+    own = [member for evaluators in own_evaluators(spec).values() for member in evaluators]
+    hashes: dict[str, str] = {}
     for member in (*spec.evaluators, *own):
         programs = [file_digest(path) or path.name for path in _files_of(member.evaluator)]
         made_of: JsonObject = {
             "programs": list(programs),
             "options": without_paths(described(member.evaluator)),
         }
-        found[member.name] = _sha256(made_of)
+        hashes[member.name] = _sha256(made_of)
     if isinstance(spec.cases, tuple):
-        found["(cases)"] = _sha256([_row(case) for case in spec.cases])
-    return found
+        hashes["(cases)"] = _sha256([_row(case) for case in spec.cases])
+    return hashes
 
 
 def _sha256(value: JsonValue) -> str:
@@ -313,9 +313,11 @@ def eval_settings(spec: EvalSpec) -> Settings:
     If no evaluator of any case compares fields, all leaves of both sides are compared, or only the
     leaves of the ground truth if a case has no expected value.
     """
-    found = _EvaluatorRules(spec.convention)
-    shared = found.add(spec.evaluators)
-    own = {name: found.add(each, name) for name, each in own_evaluators(spec).items()}
+    collected = _EvaluatorRules(spec.convention)
+    shared = collected.add(spec.evaluators)
+    own = {
+        name: collected.add(evaluators, name) for name, evaluators in own_evaluators(spec).items()
+    }
     if spec.rules is not None:
         shared, own = spec.rules, {}
     elif shared is None and not any(own.values()):
@@ -325,18 +327,20 @@ def eval_settings(spec: EvalSpec) -> Settings:
     rules = spec.convention.rules_for(shared) if shared else _NO_FIELDS
     distinct = [rules]
     by_case: dict[str, Rules] = {}
-    for name, each in own.items():
-        chosen = each or _NO_FIELDS
+    for name, case_rules in own.items():
+        chosen = case_rules or _NO_FIELDS
         if chosen not in distinct:
             distinct.append(chosen)
         by_case[name] = distinct[distinct.index(chosen)]
     return Settings(
         rules=rules,
-        convention=found.convention,
-        warnings=(*map(str, spec.warnings), *dict.fromkeys(found.warnings)),
-        own_rules={name: each for name, each in by_case.items() if each is not rules},
-        evaluator_rules=found.rules,
-        evaluator_options=found.options,
+        convention=collected.convention,
+        warnings=(*map(str, spec.warnings), *dict.fromkeys(collected.warnings)),
+        own_rules={
+            name: case_rules for name, case_rules in by_case.items() if case_rules is not rules
+        },
+        evaluator_rules=collected.rules,
+        evaluator_options=collected.options,
         safety=cast("SafetyJudge | None", spec.safety),
         confidence=spec.confidence,
     )
@@ -374,17 +378,21 @@ class _EvaluatorRules:
         """Add the evaluators of a case, or the shared ones; return the rules for their fields."""
         compared = list(comparing_evaluators(evaluators))
         for source in _SOURCES:
-            same = [each for each in compared if isinstance(each.fields, source.type)]
+            same = [
+                evaluator for evaluator in compared if isinstance(evaluator.fields, source.type)
+            ]
             if same:
                 self._add_source(source, same, case)
         claims = [
-            (each.name, rules)
-            for each in compared
-            if (rules := each.fields.claimed_rules()) is not None
+            (evaluator.name, rules)
+            for evaluator in compared
+            if (rules := evaluator.fields.claimed_rules()) is not None
         ]
         if claims:
             return self._merged(claims)
-        return next((each.fields.rules for each in compared if each.fields.rules), None)
+        return next(
+            (evaluator.fields.rules for evaluator in compared if evaluator.fields.rules), None
+        )
 
     def _add_source(self, source: _Source, same: Sequence[ComparingEvaluator], case: str) -> None:
         """Add evaluators of one type that run on the same case."""
@@ -406,30 +414,33 @@ class _EvaluatorRules:
 
     def _use_formula(self, name: str, evaluator: ResponseQuality) -> None:
         """Compute the quality metrics like an evaluator."""
-        given, theirs = self.convention.counting, evaluator.convention.counting
+        counting, evaluator_counting = self.convention.counting, evaluator.convention.counting
         default = find_convention(self.convention.name).counting
         for option in _RQS_OPTIONS:
-            if getattr(given, option) not in {getattr(theirs, option), getattr(default, option)}:
+            if getattr(counting, option) not in {
+                getattr(evaluator_counting, option),
+                getattr(default, option),
+            }:
                 problem = f"have different {option}"
                 self._warn(name, "the convention", problem, "the quality metrics")
-        options = {option: describe(getattr(theirs, option)) for option in _RQS_OPTIONS}
+        options = {option: describe(getattr(evaluator_counting, option)) for option in _RQS_OPTIONS}
         self.convention = self.convention.with_options(options)
         self.options[QUALITY_DEPTH] = describe(evaluator.depth)
 
     def _merged(self, claims: Sequence[tuple[str, Rules]]) -> Rules:
         """Return one set of rules for the fields of several evaluators."""
         first_name, base = claims[0]
-        found: dict[Hashable, tuple[str, Rule]] = {}
+        merged: dict[Hashable, tuple[str, Rule]] = {}
         for name, own in claims:
             if _empty_values(own) != _empty_values(base):
                 self._warn(first_name, name, "treat different values as empty")
             for rule in _complete(own, base):
-                known_name, known = found.setdefault(path_key(rule.path), (name, rule))
+                known_name, known = merged.setdefault(path_key(rule.path), (name, rule))
                 if _comparison(known) != _comparison(rule):
-                    place = f"{rule.location}: " if str(rule.location) else ""
+                    location = f"{rule.location}: " if str(rule.location) else ""
                     problem = f"compare {rule.path!r} differently"
-                    self._warn(known_name, name, problem, place=place)
-        return replace(base, fields=tuple(rule for _, rule in found.values()))
+                    self._warn(known_name, name, problem, place=location)
+        return replace(base, fields=tuple(rule for _, rule in merged.values()))
 
     def _warn(
         self,

@@ -91,7 +91,7 @@ def open_schema_process(evaluator: JsonSchema) -> Iterator[SchemaRunner]:
             timeout = result.failure is ProcessFailure.TIMEOUT
             return SchemaErrors(failure=overdue if timeout else result.reason)
         errors, total, failure = json.loads(result.stdout)
-        return SchemaErrors([SchemaError(*each) for each in errors], total, failure)
+        return SchemaErrors([SchemaError(*error) for error in errors], total, failure)
 
     with ProcessGroup() as group, ProcessPool(program, 1, group) as pool:
         yield run
@@ -188,8 +188,8 @@ class EvaluatorRunner:
     def _start_over(self) -> None:
         configured = _all_evaluators(self._evaluators, self._own)
         self._accumulators: Accumulators = start_accumulators(configured)
-        self._totals = EvaluatorTotals(each.name for each in configured)
-        paths = (path for _, each in _flattened(configured) for path in _paths(each))
+        self._totals = EvaluatorTotals(evaluator.name for evaluator in configured)
+        paths = (path for _, evaluator in _flattened(configured) for path in _paths(evaluator))
         self.documents = DocumentPaths([*paths, *self._rule_paths()])
 
     def take_state(self) -> EvaluatorState:
@@ -222,13 +222,13 @@ class EvaluatorRunner:
 
     def summaries(self) -> dict[str, EvaluatorSummary]:
         """Return the summary of each evaluator over all cases so far."""
-        found = self._totals.summaries(self.metrics())
-        for each in _all_evaluators(self._evaluators, self._own):
-            totals = found[each.name]
-            error = self._path_error(each) if totals.scored or totals.errors else ""
+        summaries = self._totals.summaries(self.metrics())
+        for evaluator in _all_evaluators(self._evaluators, self._own):
+            totals = summaries[evaluator.name]
+            error = self._path_error(evaluator) if totals.scored or totals.errors else ""
             if error and not totals.error:
-                found[each.name] = replace(totals, error=error)
-        return found
+                summaries[evaluator.name] = replace(totals, error=error)
+        return summaries
 
     def _path_error(self, configured: ConfiguredEvaluator) -> str:
         """Return why an evaluator, or one inside it, scored nothing; usually an empty string."""
@@ -279,7 +279,7 @@ class EvaluatorRunner:
         because its target failed is already an error.
         """
         if stored:
-            self.accumulate(each.case for each in results)
+            self.accumulate(result.case for result in results)
         else:
             pending = [
                 None if result.case.input is CaseInput.FAILED else self._start_case(result)
@@ -306,7 +306,9 @@ class EvaluatorRunner:
         evaluators = (
             _flattened(self._evaluators_of(result.case)) if result.stats.errors_count else ()
         )
-        return any(getattr(each, "on_error", "") == OnError.ZERO for _, each in evaluators)
+        return any(
+            getattr(evaluator, "on_error", "") == OnError.ZERO for _, evaluator in evaluators
+        )
 
     def _start_case(self, result: CaseResult) -> Callable[[], CaseResult]:
         """Start the judges of a case; the other evaluators run when the result is requested."""
@@ -338,11 +340,11 @@ class EvaluatorRunner:
         if not options:
             return stats
         first: dict[type[FieldEvaluator], CaseStats] = {}
-        for each in comparing_evaluators(evaluators):
-            score = scores[id(each.evaluator)]
+        for comparing in comparing_evaluators(evaluators):
+            score = scores[id(comparing.evaluator)]
             own = score.stats or _NO_STATS
             # A failed safety judge is an error, although the fields were compared.
-            first.setdefault(type(each.fields), own._replace(score=score.score))
+            first.setdefault(type(comparing.fields), own._replace(score=score.score))
         if QUALITY_EVALUATOR in options:
             own = first.get(ResponseQuality, _NO_STATS)
             stats = stats._replace(quality=own.quality, safety=own.safety, rqs=own.score)
@@ -364,8 +366,10 @@ class EvaluatorRunner:
 
         `scores` receives the score of every evaluator, also in combiners, by its `id()`.
         """
-        pending = [(each, self._start(each, case, scores, result)) for each in evaluators]
-        return lambda: tuple(EvaluatorResult.of(each, score()) for each, score in pending)
+        pending = [
+            (evaluator, self._start(evaluator, case, scores, result)) for evaluator in evaluators
+        ]
+        return lambda: tuple(EvaluatorResult.of(evaluator, score()) for evaluator, score in pending)
 
     def _start(
         self,
@@ -425,7 +429,7 @@ def with_evaluations(
     """
     overall = case_score(evaluations)
     stats = result.stats
-    if any(each.weight for each in evaluations):
+    if any(evaluation.weight for evaluation in evaluations):
         if errors_are_zero:
             stats = stats._replace(errors_count=0)
         if overall.status is Status.ERROR or stats.errors_count:
@@ -460,7 +464,11 @@ def open_evaluators(
     own = own or {}
     configured = _all_evaluators(evaluators, own)
     judges = {id(judge): judge for _, judge in _judges(configured)}
-    schemas = {id(each): each for _, each in _flattened(configured) if isinstance(each, JsonSchema)}
+    schemas = {
+        id(evaluator): evaluator
+        for _, evaluator in _flattened(configured)
+        if isinstance(evaluator, JsonSchema)
+    }
     with ExitStack() as stack:
         pool = ThreadPoolExecutor(max(1, concurrency), "judge")
         # Shut down after the judges: closing them ends any call that is still running.
@@ -478,18 +486,18 @@ def open_evaluators(
 def _all_evaluators(
     evaluators: Sequence[ConfiguredEvaluator], own: Mapping[str, Sequence[ConfiguredEvaluator]]
 ) -> list[ConfiguredEvaluator]:
-    return [*evaluators, *(each for single in own.values() for each in single)]
+    return [*evaluators, *(evaluator for single in own.values() for evaluator in single)]
 
 
 def _flattened(
     evaluators: Iterable[ConfiguredEvaluator], prefix: str = ""
 ) -> Iterator[tuple[str, Evaluator | Judge | Combiner]]:
     """Yield all evaluators with their names, also inside combiners; names may repeat."""
-    for each in evaluators:
-        name = f"{prefix}{each.name}"
-        yield name, each.evaluator
-        if hasattr(each.evaluator, "combine"):
-            yield from _flattened(cast("Combiner", each.evaluator).evaluators, f"{name}.")
+    for configured in evaluators:
+        name = f"{prefix}{configured.name}"
+        yield name, configured.evaluator
+        if hasattr(configured.evaluator, "combine"):
+            yield from _flattened(cast("Combiner", configured.evaluator).evaluators, f"{name}.")
 
 
 def _judges(evaluators: Iterable[ConfiguredEvaluator]) -> Iterator[tuple[str, Judge]]:
@@ -544,8 +552,10 @@ class EvaluatorTotals:
 
     def add(self, results: Iterable[CaseResult]) -> None:
         """Add evaluated results."""
-        for each in (each for result in results for each in result.evaluator_results):
-            totals, score = self._by_name[each.name], each.score
+        for evaluation in (
+            evaluation for result in results for evaluation in result.evaluator_results
+        ):
+            totals, score = self._by_name[evaluation.name], evaluation.score
             if score.score is None:
                 totals.errors += 1
                 continue
@@ -556,12 +566,12 @@ class EvaluatorTotals:
 
     def merge(self, other: EvaluatorTotals) -> None:
         """Add the totals of another part of the run."""
-        for name, theirs in other._by_name.items():
+        for name, other_totals in other._by_name.items():
             totals = self._by_name[name]
-            totals.scores += theirs.scores
-            totals.errors += theirs.errors
-            totals.vacuous += theirs.vacuous
-            totals.verdicts += theirs.verdicts
+            totals.scores += other_totals.scores
+            totals.errors += other_totals.errors
+            totals.vacuous += other_totals.vacuous
+            totals.verdicts += other_totals.verdicts
 
     def summaries(
         self, metrics: Mapping[str, JsonObject] | None = None

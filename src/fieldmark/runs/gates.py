@@ -29,7 +29,6 @@ from fieldmark.metrics.summary import (
     Summary,
     summarize,
     summary_to_json,
-    with_confidence,
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.json import JsonObject
@@ -40,6 +39,7 @@ from fieldmark.runs.run_index import COMPLETE, LATEST, ROOT, find_run
 from fieldmark.runs.run_options import RunOptions, restored_options, strings
 from fieldmark.runs.settings import Settings
 from fieldmark.runs.stored_run import open_run
+from fieldmark.runs.warnings import with_confidence
 from fieldmark.values.paths import PathError, configured_attribute, parse_path
 from fieldmark.values.records import to_json
 from fieldmark.values.text import did_you_mean
@@ -150,10 +150,10 @@ class RunGates:
         Gates of the rules replace gates on the same metric; gates that are given as options replace
         all.
         """
-        kept, drops = gates_of(results)
+        checked, drops = gates_of(results)
         own = {(gate.name, gate.kind) for gate in self.gates}
-        rest = tuple(gate for gate in kept if (gate.name, gate.kind) not in own)
-        return replace(self, gates=(*self.gates, *rest), unchecked=drops)
+        others = tuple(gate for gate in checked if (gate.name, gate.kind) not in own)
+        return replace(self, gates=(*self.gates, *others), unchecked=drops)
 
     def check_names(
         self,
@@ -184,7 +184,7 @@ class RunGates:
             empty = replace(empty, usage=NO_USAGE, spent=NO_SPENT)
             if settings.confidence is not None:
                 empty = with_confidence(empty, ConfidenceTally(), settings.confidence)
-            metrics = {name: to_json(each) for name, each in empty.evaluators.items()}
+            metrics = {name: to_json(evaluator) for name, evaluator in empty.evaluators.items()}
             unsure = tuple(data_dependent_prefixes(cast("JsonObject", metrics), "evaluators."))
             sure = [gate for gate in known if not gate.name.startswith(unsure)]
             known_metrics = summary_to_json(empty)
@@ -205,8 +205,8 @@ class RunGates:
             return
 
         stored = open_run(self.baseline)
-        truths = [each.truth for each in (stored.manifest, manifest)]
-        files = [each for each in truths if each is not None and each.bytes is not None]
+        truths = [run_manifest.truth for run_manifest in (stored.manifest, manifest)]
+        files = [truth for truth in truths if truth is not None and truth.bytes is not None]
         if [*stored.manifest.evaluators] != [*manifest.evaluators]:
             raise ConfigError.of(
                 f"baseline {stored.path} has different evaluators",
@@ -217,8 +217,8 @@ class RunGates:
                 f"baseline {stored.path} has different ground truth",
                 hint="score the baseline again with the same ground truth",
             )
-        options = [each.options for each in (stored.manifest, manifest)]
-        selections = [_selection(each) for each in options if each is not None]
+        options = [run_manifest.options for run_manifest in (stored.manifest, manifest)]
+        selections = [_selection(run_options) for run_options in options if run_options is not None]
         if len(set(selections)) > 1:
             raise ConfigError.of(
                 f"baseline {stored.path} has a different selection of cases "
@@ -241,7 +241,7 @@ class RunGates:
             if not values:
                 hidden = check_gates(self.gates, summary_to_json(summary.without_classes()))
                 pairs = zip(results, hidden, strict=True)
-                results = tuple(found if found.known else other for found, other in pairs)
+                results = tuple(result if result.known else other for result, other in pairs)
             if self.baseline is not None:
                 before = self._baseline_metrics(self.baseline, summary.convention)
                 results += check_drops(before, metrics, self.max_drop)
@@ -249,7 +249,7 @@ class RunGates:
             summary.cases,
             results,
             max_errors=max_errors,
-            failed_evaluator=any(each.error for each in summary.evaluators.values()),
+            failed_evaluator=any(evaluator.error for evaluator in summary.evaluators.values()),
             unmet=unmet,
         )
         if self.unchecked:
@@ -274,8 +274,8 @@ class RunGates:
 def _selection(options: JsonObject) -> str:
     """Return the selection of cases of an evaluation, as on the command line."""
     chosen = restored_options(options)
-    parts = [f"--only {each}" for each in sorted(chosen.get("only", ()))]
-    parts += [f"--case {each}" for each in sorted(chosen.get("cases", ()))]
+    parts = [f"--only {tag}" for tag in sorted(chosen.get("only", ()))]
+    parts += [f"--case {case_id}" for case_id in sorted(chosen.get("cases", ()))]
     return " ".join(parts) or "all"
 
 
@@ -291,9 +291,9 @@ def check_drops(
 
 def _unconfigured(gates: Sequence[Gate], rule_sets: Sequence[Rules]) -> Iterator[Problem]:
     """Yield a problem for gates on attributes without a rule, if only configured fields count."""
-    if any(each.scope is not Scope.CONFIGURED or each.depth is Depth.TOP for each in rule_sets):
+    if any(rules.scope is not Scope.CONFIGURED or rules.depth is Depth.TOP for rules in rule_sets):
         return
-    paths = [_attribute(rule.path) for each in rule_sets for rule in each.fields]
+    paths = [_attribute(rule.path) for rules in rule_sets for rule in rules.fields]
     if not paths:
         return
     for gate in gates:

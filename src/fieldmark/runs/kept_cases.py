@@ -129,11 +129,11 @@ def _size(results: Sequence[CaseResult]) -> int:
     places = {0, len(results) // 2, len(results) - 1} if results else set()
     sizes = [
         sum(
-            len(strict_json(each))
-            for each in (case.expected, case.candidate)
-            if each is not MISSING
+            len(strict_json(document))
+            for document in (case.expected, case.candidate)
+            if document is not MISSING
         )
-        for case in (with_parsed_documents(results[place]).case for place in places)
+        for case in (with_parsed_documents(results[index]).case for index in places)
     ]
     return len(results) * max(sizes, default=0)
 

@@ -19,7 +19,7 @@ from fieldmark.values.annotations import Choices
 from fieldmark.values.json_text import pretty_json, read_document
 from fieldmark.values.records import OMIT_DEFAULT, from_json, record_fields, to_json
 
-_MISTAKES: Final = frozenset(each.label for each in MISTAKES if each is not Outcome.ERROR)
+_MISTAKES: Final = frozenset(outcome.label for outcome in MISTAKES if outcome is not Outcome.ERROR)
 _VERDICTS: Final = frozenset({Verdict.PARTIAL.value, Verdict.FAIL.value})
 _INPUTS: Final = frozenset({CaseInput.MISSING.value, CaseInput.PARSE_ERROR.value})
 
@@ -59,12 +59,12 @@ def outcomes_of(case: CaseResult) -> KnownOutcomes | None:
     """Return the mistakes of a case, or `None` if it could not be evaluated."""
     if case.score is None or case.status != "ok" or case.input == CaseInput.FAILED:
         return None
-    evaluators = {each.name: each.score for each in case.evaluator_results}
+    evaluators = {result.name: result.score for result in case.evaluator_results}
     if any(score.verdict is None for score in evaluators.values()):
         return None
     return KnownOutcomes(
         fields={
-            each.path: each.outcome for each in case.iter_fields() if each.outcome in _MISTAKES
+            field.path: field.outcome for field in case.iter_fields() if field.outcome in _MISTAKES
         },
         evaluators={
             name: str(score.verdict)
@@ -106,7 +106,7 @@ def known_to_json(tests: Mapping[str, Sequence[KnownOutcomes]]) -> JsonObject:
 def known_from_json(document: JsonObject) -> dict[str, tuple[KnownOutcomes, ...]]:
     """Read the content of a file; anything unexpected raises `ValueError`."""
     tests = from_json(_File, document).tests
-    keys = {each.key for each in record_fields(KnownOutcomes)}
+    keys = {key_field.key for key_field in record_fields(KnownOutcomes)}
     for cases in cast("dict[str, list[JsonObject]]", document["tests"]).values():
         for name in (name for case in cases for name in case if name not in keys):
             raise ValueError(f"unknown key {name!r}")

@@ -57,7 +57,7 @@ class Label:
         return to_json(self)
 
 
-LABEL_COLUMNS: Final = tuple(each.key for each in record_fields(Label))
+LABEL_COLUMNS: Final = tuple(field.key for field in record_fields(Label))
 """The keys of a label, which are the columns of a table of labels."""
 
 
@@ -93,10 +93,10 @@ def label_from_json(row: object, *, needs_expected: bool = True) -> Label:
     )
 
 
-def _similarity(given: object) -> float | None:
+def _similarity(cell: object) -> float | None:
     """Return a similarity, which some spreadsheets write with a comma; `None` if it is none."""
     try:
-        value = float(str(given).replace(",", "."))
+        value = float(str(cell).replace(",", "."))
     except ValueError:
         return None
     return value if 0.0 <= value <= 1.0 else None
@@ -106,10 +106,10 @@ def _original(
     expected: JsonValue | Missing, candidate: JsonValue, pair: str
 ) -> tuple[JsonValue | Missing, JsonValue]:
     """Return the values with this hash: values of a cell may be escaped, or JSON as text."""
-    for one in _readings(None if expected is MISSING else expected):
+    for first in _readings(None if expected is MISSING else expected):
         for other in _readings(candidate):
-            if _digest(one, other) == pair:
-                return MISSING if expected is MISSING else one, other
+            if _digest(first, other) == pair:
+                return MISSING if expected is MISSING else first, other
     raise ValueError(
         "the values differ from the values written for labeling; a spreadsheet may have converted "
         "them: import all columns as text, or label the page or the JSONL file"

@@ -193,8 +193,8 @@ def run_title(name: str, evaluation: str, inputs: Iterable[str], run: str) -> st
     if name or evaluation or not GENERATED_ID.fullmatch(run):
         return name or evaluation or run
     # Data in memory and standard input have no name.
-    named = (each for each in inputs if not each.startswith("("))
-    names = (re.split(r"[\\/]", each.rstrip("\\/"))[-1] for each in named)
+    named = (name for name in inputs if not name.startswith("("))
+    names = (re.split(r"[\\/]", name.rstrip("\\/"))[-1] for name in named)
     return " · ".join(filter(None, names)) or run
 
 
@@ -229,10 +229,10 @@ def target_change(before: JsonObject | None, after: JsonObject | None) -> str:
     """
     if before is None or after is None or before.get("sha256") == after.get("sha256"):
         return ""
-    names = [str(each.get("name")) for each in (before, after)]
+    names = [str(target.get("name")) for target in (before, after)]
     old, new = (
-        options if isinstance(options := each.get("options"), dict) else {}
-        for each in (before, after)
+        options if isinstance(options := target.get("options"), dict) else {}
+        for target in (before, after)
     )
     # By default, a model is named after its target.
     named = [old.get("model"), new.get("model")] == names and names[0] != names[1]
@@ -301,7 +301,9 @@ def make_manifest(
 
 def hash_inputs(sources: Sequence[InputLike]) -> list[ManifestInput]:
     """Return the inputs with their hashes; large files are hashed concurrently."""
-    files = [Path(each) for each in sources if isinstance(each, str | Path) and not is_url(each)]
+    files = [
+        Path(source) for source in sources if isinstance(source, str | Path) and not is_url(source)
+    ]
     if not any(file.is_file() and file.stat().st_size >= _LARGE for file in files):
         return [_hash_input(source) for source in sources]
 

@@ -124,8 +124,8 @@ def write_plan(plan: RunPlan, partitions: Sequence[NumberedPartition]) -> None:
         own = partitions[edges[number] : edges[number + 1]]
         # The lines of a candidate in any order are found by their ids.
         segments = [
-            each._replace(candidate=None) if isinstance(each.candidate, LineList) else each
-            for _, each in own
+            segment._replace(candidate=None) if isinstance(segment.candidate, LineList) else segment
+            for _, segment in own
         ]
         file = _PartitionFile(plan.id, own[0][0], tuple(segments))
         write_atomic(_file(plan.path, "partitions", number, "json"), strict_json(to_json(file)))
@@ -196,8 +196,8 @@ def result_exists(plan: RunPlan, number: int) -> bool:
     """Return whether the result of a partition is complete."""
     # Files are complete when they have their name, so the start of one is enough.
     with suppress(OSError), _file(plan.path, "results", number, "json").open("rb") as file:
-        found = _STARTS.match(file.read(_START_BYTES))
-        return found is not None and found[1].decode() == plan.id
+        start = _STARTS.match(file.read(_START_BYTES))
+        return start is not None and start[1].decode() == plan.id
     return False
 
 
@@ -276,7 +276,10 @@ def _stored_result(
     totals, aligners = result.totals, _aligners(rules)
     slices = None
     if totals.slices is not None:
-        slices = {name: _stored_totals(each) for name, each in totals.slices.slices.items()}
+        slices = {
+            name: _stored_totals(slice_totals)
+            for name, slice_totals in totals.slices.slices.items()
+        }
     return _ResultFile(
         plan=plan.id,
         rows=rows,
@@ -299,8 +302,8 @@ def _stored_totals(totals: GroupTotals) -> _Totals:
     _, cells, sums = totals.tally.__getstate__()
     sample = None
     if totals.sample is not None:
-        _, cases, limit, bits, kept = totals.sample.__getstate__()
-        sample = _Sample(cases, limit, bits, tuple(kept))
+        _, cases, limit, bits, sampled = totals.sample.__getstate__()
+        sample = _Sample(cases, limit, bits, tuple(sampled))
     confidence = None if totals.confidence is None else tuple(totals.confidence.state())
     return _Totals(tuple(cells.items()), sums, sample, confidence)
 
@@ -318,13 +321,13 @@ def _restore_totals(totals: GroupTotals, stored: _Totals, table: AttributeTable)
 
 
 def _restored_sample(stored: _Sample, table: AttributeTable) -> CaseSample:
-    kept: list[SampledCase] = []
-    for each in stored.kept:
-        cells, times = array("q", each.cells), array("q", each.times)
+    sampled: list[SampledCase] = []
+    for case in stored.kept:
+        cells, times = array("q", case.cells), array("q", case.times)
         _check_cells(cells, table)
-        kept.append(each._replace(cells=cells, times=times))
+        sampled.append(case._replace(cells=cells, times=times))
     sample = CaseSample(table)
-    sample.__setstate__((table, stored.cases, stored.limit, stored.bits, kept))
+    sample.__setstate__((table, stored.cases, stored.limit, stored.bits, sampled))
     return sample
 
 

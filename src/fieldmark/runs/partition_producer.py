@@ -83,17 +83,17 @@ def partition_results(session: Session) -> Generator[PartitionResult, None, bool
         if not not_joined:
             joined = partial(join_on_ray, stream, size, workers=most_tasks(options))
     for careful in (False, True):
-        found: Partitions | None
+        partitions: Partitions | None
         if careful and joined is not None:
-            found = joined()
+            partitions = joined()
         else:
-            found = partition(stream, size, careful=careful, search_map=search_map)
-        if found is None:
+            partitions = partition(stream, size, careful=careful, search_map=search_map)
+        if partitions is None:
             if engine != PROCESSES:
                 session.notes.append(f"compared in one process: {_NOT_JOINED}: {not_joined}")
             return False
         job = WorkerJob(
-            opener=found.opener,
+            opener=partitions.opener,
             settings=session.settings,
             evaluators=prepared.evaluators,
             scorers=() if session.runner is None else session.runner.scorers,
@@ -104,18 +104,18 @@ def partition_results(session: Session) -> Generator[PartitionResult, None, bool
             by=slice_keys(options),
         )
         in_step = True
-        with closing(_job_results(session, job, found)) as results:
+        with closing(_job_results(session, job, partitions)) as results:
             for result in results:
                 in_step = careful or result.in_step
                 if not in_step:
                     break
                 yield result
         if in_step:
-            if found.reason:
-                session.notes.append(f"compared in one process: {found.reason}")
-            if found.whole:
+            if partitions.reason:
+                session.notes.append(f"compared in one process: {partitions.reason}")
+            if partitions.whole:
                 session.finish_reading()
-            return found.whole
+            return partitions.whole
         session.start_over()
     return False
 

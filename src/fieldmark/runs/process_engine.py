@@ -148,7 +148,7 @@ class _WorkerPool:
         while manager is not None and manager.is_alive():
             manager.join(_POLL_SECONDS)
             # The pool waits forever for the rest of a result whose worker was killed.
-            before, killed = killed, any(each.exitcode not in {None, 0} for each in processes)
+            before, killed = killed, any(process.exitcode not in {None, 0} for process in processes)
             if before and killed:
                 _end(processes, results)
         if results is not None:
@@ -199,10 +199,10 @@ class _WorkerPool:
         _end(processes, vars(self._executor).get("_result_queue"))
         self._executor.shutdown(cancel_futures=True)
         self._executor = self._start()
-        for each in pending:
-            done = each.future.done() and not each.future.cancelled()
-            if not done or isinstance(each.future.exception(), BrokenProcessPool):
-                each.future = self._submit(each.task)
+        for task in pending:
+            done = task.future.done() and not task.future.cancelled()
+            if not done or isinstance(task.future.exception(), BrokenProcessPool):
+                task.future = self._submit(task.task)
 
 
 def _end(processes: Iterable[BaseProcess], results: SimpleQueue[object] | None) -> None:

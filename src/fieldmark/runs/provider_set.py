@@ -69,9 +69,9 @@ class ProviderSet:
 
         Judges are checked with the evaluators.
         """
-        providers = _once([each for each in self._all if hasattr(each, "similarities")])
-        checked = [each for each in (*providers, *self._functions) if hasattr(each, "unready")]
-        reasons = ((_name(each), each.unready()) for each in checked)
+        providers = _once([provider for provider in self._all if hasattr(provider, "similarities")])
+        checked = [thing for thing in (*providers, *self._functions) if hasattr(thing, "unready")]
+        reasons = ((_name(thing), thing.unready()) for thing in checked)
         return list(dict.fromkeys(Problem(f"{name}: {why}") for name, why in reasons if why))
 
     def check_ready(self) -> None:
@@ -86,16 +86,20 @@ class ProviderSet:
         Functions have the hash of their file, so that a run is not resumed with other ones.
         """
         # Which field a provider compares is part of its rule.
-        named = [described(_without_field(each)) for each in self._all]
+        named = [described(_without_field(provider)) for provider in self._all]
         for function in self._functions:
             digest = None if function.file is None else file_digest(function.file)
             named.append({**described(function), "sha256": digest})
-        return tuple(each for place, each in enumerate(named) if each not in named[:place])
+        return tuple(
+            identity for index, identity in enumerate(named) if identity not in named[:index]
+        )
 
     @property
     def unnamed_functions(self) -> tuple[str, ...]:
         """The functions that cannot be imported by their names, such as lambda expressions."""
-        return tuple(dict.fromkeys(str(each) for each in self._functions if not each.importable))
+        return tuple(
+            dict.fromkeys(str(function) for function in self._functions if not function.importable)
+        )
 
     @property
     def are_local(self) -> bool:
@@ -106,12 +110,12 @@ class ProviderSet:
     def metered(self) -> list[Metered]:
         """The models that report usage; models that share a usage log are listed once."""
         models = (*self._all, *self._target)
-        metered = [each for each in models if hasattr(each, "usage") and hasattr(each, "spent")]
-        return _once([cast("Metered", each) for each in metered])
+        metered = [model for model in models if hasattr(model, "usage") and hasattr(model, "spent")]
+        return _once([cast("Metered", model) for model in metered])
 
     def spent(self) -> JsonObject:
         """Return the cost of all models so far; nothing if there are none."""
-        spent = [{**_described(each), **each.spent()} for each in self.metered]
+        spent = [{**_described(model), **model.spent()} for model in self.metered]
         return total_spent(spent) if spent else {}
 
 
@@ -170,16 +174,16 @@ class RunUsageLog:
     def added_to(self, summary: Summary) -> Summary:
         """Return the summary with the usage of all responses, also before an interruption."""
         used = [
-            _Usage({**_described(each), **each.usage()}, {**_described(each), **each.spent()})
-            for each in self._models
+            _Usage({**_described(model), **model.usage()}, {**_described(model), **model.spent()})
+            for model in self._models
         ]
         if not used:
             return summary
         every = [*self._removed, *used]
         return replace(
             summary,
-            usage=total_usage([each.usage for each in every]),
-            spent=total_spent([each.spent for each in every]),
+            usage=total_usage([used_model.usage for used_model in every]),
+            spent=total_spent([used_model.spent for used_model in every]),
         )
 
 
@@ -192,7 +196,7 @@ class _Usage(NamedTuple):
 
 def _once(models: Sequence[_Thing]) -> list[_Thing]:
     """Return the models without further copies of one that shares its usage log with them."""
-    return list({id(getattr(each, "usage_log", each)): each for each in models}.values())
+    return list({id(getattr(model, "usage_log", model)): model for model in models}.values())
 
 
 def _without_field(provider: object) -> object:
@@ -218,7 +222,7 @@ def _price_of(model: object) -> Price:
 
 
 def _restore_log(log: UsageLog, records: Sequence[JsonObject]) -> None:
-    calls = [call for each in records if (call := _response_from_json(each)) is not None]
+    calls = [call for record in records if (call := _response_from_json(record)) is not None]
     log.restore(map(_change_from_json, records), calls)
 
 
@@ -227,8 +231,8 @@ def _removed_usage(records: Sequence[JsonObject]) -> _Usage:
     log = UsageLog()
     _restore_log(log, records)
     named: JsonObject = dict(zip(("name", "model"), _names(records[0]), strict=True))
-    responses = [each for each in records if "response" in each]
-    changes = [each for each in records if "response" not in each]
+    responses = [record for record in records if "response" in record]
+    changes = [record for record in records if "response" not in record]
     usage = {**log.usage(lambda _: None), "cost": total_usage(responses)["cost"]}
     spent = {**log.spent(lambda _: None), "cost": total_spent(changes)["cost"]}
     return _Usage({**named, **usage}, {**named, **spent, "replayed_cost": 0.0})

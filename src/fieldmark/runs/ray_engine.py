@@ -127,8 +127,8 @@ def run_on_ray(
                 # Results are consumed in order, but any that is finished makes room.
                 ray.wait(waiting, fetch_local=False)
                 continue
-            found = _fetched(result)
-            yield found._replace(rows=_rows(rows) if job.keep_rows else ())
+            fetched = _fetched(result)
+            yield fetched._replace(rows=_rows(rows) if job.keep_rows else ())
             pending.popleft()
 
 
@@ -185,7 +185,9 @@ def _joined_lines(stream: PairStream, workers: int | None) -> Iterator[JoinedLin
         for side in stream.sides
     )
     truth, candidate = (
-        data.from_items([each._asdict() for each in own]).map_batches(_read_ids, batch_size=1)
+        data.from_items([id_range._asdict() for id_range in own]).map_batches(
+            _read_ids, batch_size=1
+        )
         for own in ranges
     )
     candidate = candidate.rename_columns({name: f"candidate_{name}" for name in IdLine._fields})
@@ -220,9 +222,9 @@ def _joined_lines(stream: PairStream, workers: int | None) -> Iterator[JoinedLin
 def _read_ids(batch: Any) -> Any:  # noqa: ANN401 - types of Ray
     """Return the ids of the lines of a range as columns."""
     # Ray Data converts values to types of numpy.
-    given = (batch[name][0] for name in IdRange._fields)
-    lines = read_ids(IdRange(*(getattr(each, "item", each.__str__)() for each in given)))
-    return {name: [each[place] for each in lines] for place, name in enumerate(IdLine._fields)}
+    values = (batch[name][0] for name in IdRange._fields)
+    lines = read_ids(IdRange(*(getattr(value, "item", value.__str__)() for value in values)))
+    return {name: [line[column] for line in lines] for column, name in enumerate(IdLine._fields)}
 
 
 _worker: tuple[str, Worker] | None = None
@@ -418,8 +420,8 @@ class _RemoteSource:
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """Return one result for each pair, in order."""
-        found = _call(self.queue, _Request(self.number, list(pairs)))
-        return cast("Sequence[Similarity]", found)
+        similarities = _call(self.queue, _Request(self.number, list(pairs)))
+        return cast("Sequence[Similarity]", similarities)
 
 
 _task = 0
@@ -500,8 +502,8 @@ class Services:
     def _record(self, before: int | None = None) -> None:
         """Record the responses of all tasks, or of tasks that start before a segment."""
         with self._lock:
-            tasks = [each for each in sorted(self._responses) if before is None or each < before]
-            responses = [each for task in tasks for each in self._responses.pop(task)]
+            tasks = [task for task in sorted(self._responses) if before is None or task < before]
+            responses = [record for task in tasks for record in self._responses.pop(task)]
         for record in responses:
             record()
 

@@ -197,11 +197,11 @@ def _clear(path: Path) -> None:
     try:
         path.mkdir(exist_ok=True, mode=0o700)
         with RunLock(path):
-            for each in path.iterdir():
-                if each.is_dir():
-                    shutil.rmtree(each)
-                elif each.name != LOCK:
-                    each.unlink()
+            for entry in path.iterdir():
+                if entry.is_dir():
+                    shutil.rmtree(entry)
+                elif entry.name != LOCK:
+                    entry.unlink()
     except OSError as error:
         raise StorageError(f"cannot use directory {path}: {error.strerror}") from error
 

@@ -58,8 +58,8 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
         named_target = f"target {how}" if how else "target"
         names = [named_target if name == "target" else name for name in changed if name != "inputs"]
         if "inputs" in changed:
-            old = {each.name: each for each in stored.manifest.inputs}
-            new = {each.name: each for each in manifest.inputs}
+            old = {source.name: source for source in stored.manifest.inputs}
+            new = {source.name: source for source in manifest.inputs}
             names += [name for name in {**old, **new} if old.get(name) != new.get(name)]
         named = ", ".join(names)
         raise ConfigError.of(
@@ -107,12 +107,12 @@ def _comparable(value: object) -> object:
     A file can have many paths, and the limit is applied when the run is finished.
     """
     if isinstance(value, dict):
-        return {key: each for key, each in value.items() if key != "max_errors"}
+        return {key: option for key, option in value.items() if key != "max_errors"}
     if not isinstance(value, tuple):
         return value
     return [
-        each._replace(name="") if isinstance(each, ManifestInput) and each.sha256 else each
-        for each in value
+        item._replace(name="") if isinstance(item, ManifestInput) and item.sha256 else item
+        for item in value
     ]
 
 
@@ -148,7 +148,7 @@ class StoredResults:
             plan = self._own_plans.get(result.id, self._plan)
             for path in {mark[1] for mark in result.outcomes.items}:
                 plan.add_list(path)
-        return [_with_input(*each) for each in zip(results, cases, strict=True)]
+        return [_with_input(*pair) for pair in zip(results, cases, strict=True)]
 
     def _of_segment(self, segment: int) -> Iterator[CaseResult]:
         """Yield the rows of a segment; the first row of the next one is kept for later."""

@@ -104,7 +104,7 @@ def review_from_json(document: JsonValue) -> Review:
 
 def values_hash(expected: JsonValue | Missing, candidate: JsonValue | Missing) -> str:
     """Return a hash of both values of a field; a missing value is not null."""
-    present: list[JsonValue] = [[each] for each in (expected, candidate) if each is not MISSING]
+    present: list[JsonValue] = [[value] for value in (expected, candidate) if value is not MISSING]
     return canonical_sha256([expected is not MISSING, *present])[:_DIGITS]
 
 
@@ -113,7 +113,7 @@ def current_reviews(reviews: list[Review]) -> dict[FieldKey, Review]:
 
     A comment after a decision is added to it. A comment alone is a review without a decision.
     """
-    withdrawn = {each.undoes for each in reviews if each.decision is Decision.UNDO}
+    withdrawn = {review.undoes for review in reviews if review.decision is Decision.UNDO}
     current: dict[FieldKey, Review] = {}
     for each in reviews:
         if each.decision is Decision.UNDO or each.id in withdrawn:
@@ -147,18 +147,18 @@ def append_review(
     path = run / REVIEWS
     with directory_lock(run):
         content = _read(run)
-        kept = _complete_lines(content)
-        review = make(_parse(run, kept))
+        lines = _complete_lines(content)
+        review = make(_parse(run, lines))
         line = strict_json(review.to_dict()) + b"\n"
         _check_line(line)
-        if len(kept) + len(line) > _MAX_BYTES:
+        if len(lines) + len(line) > _MAX_BYTES:
             message = f"{path} would exceed the limit of {_MAX_BYTES:,} bytes"
             raise ConfigError.of(message, hint="export the corrected truth and score it")
         try:
             file = disk.open_append(path)
             try:
-                if len(kept) < len(content):
-                    disk.truncate(file, len(kept))
+                if len(lines) < len(content):
+                    disk.truncate(file, len(lines))
                 try:
                     disk.write(file, line)
                     disk.sync(file)
@@ -166,7 +166,7 @@ def append_review(
                         disk.sync_directory(run)
                 except OSError:
                     with suppress(OSError):
-                        disk.truncate(file, len(kept))
+                        disk.truncate(file, len(lines))
                     raise
             finally:
                 with suppress(OSError):  # everything is on disk

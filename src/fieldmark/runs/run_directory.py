@@ -147,7 +147,7 @@ class RunDirectory:
 
     def _check_empty(self) -> None:
         try:
-            names = {each.name for each in self.path.iterdir() if each.suffix != PART}
+            names = {entry.name for entry in self.path.iterdir() if entry.suffix != PART}
         except OSError as error:
             raise StorageError(f"cannot use directory {self.path}: {error.strerror}") from error
         if names - {LOCK}:
@@ -198,14 +198,16 @@ class RunDirectory:
 
     def _described(self, attributes: Iterable[NumberedAttribute]) -> bytes:
         try:
-            return b"".join(strict_json(each) + b"\n" for each in self._tree.records(attributes))
+            return b"".join(
+                strict_json(record) + b"\n" for record in self._tree.records(attributes)
+            )
         except ValueError as error:
             raise DataError(str(error), Location(str(self.path / ATTRIBUTES))) from error
 
     def _rewrite_attributes(self, attributes: Iterable[NumberedAttribute]) -> None:
         """Write all attributes in the order of their numbers, which does not depend on workers."""
         self._tree = AttributeTreeWriter()
-        content = self._described(sorted(attributes, key=lambda each: each[0]))
+        content = self._described(sorted(attributes, key=lambda numbered: numbered[0]))
         write_atomic(self.path / ATTRIBUTES, content, self._disk)
 
     def append_spent(self, record: JsonObject) -> None:
@@ -311,7 +313,7 @@ class RunDirectory:
             with self._spent_lock:
                 files = [self._attributes, self._results, self._spent]
                 self._attributes = self._results = self._spent = -1
-            for file in filter(lambda each: each >= 0, files):
+            for file in filter(lambda file: file >= 0, files):
                 with suppress(OSError):
                     self._disk.close(file)
 
@@ -346,9 +348,9 @@ def _joined(rows: Iterable[bytes]) -> Iterator[bytes]:
 def _next_sequence(root: Path) -> int:
     """Return one more than the highest sequence number of the runs in a directory."""
     highest = 0
-    with suppress(OSError), os.scandir(root) as found:
-        for each in found:
-            with suppress(OSError), open(f"{each.path}/{MANIFEST}", "rb") as file:  # noqa: PTH123 - faster
+    with suppress(OSError), os.scandir(root) as entries:
+        for entry in entries:
+            with suppress(OSError), open(f"{entry.path}/{MANIFEST}", "rb") as file:  # noqa: PTH123 - faster
                 if number := _SEQUENCE.search(file.read(_HEAD)):
                     highest = max(highest, int(number[1]))
     return highest + 1

@@ -85,7 +85,7 @@ class RunNotes:
 def title_of(run: StoredRun) -> str:
     """Return the name of a run for people."""
     manifest = run.manifest
-    inputs = [each.name for each in manifest.inputs]
+    inputs = [source.name for source in manifest.inputs]
     return run_title(read_notes(run.path).name, manifest.eval, inputs, run.path.name)
 
 
@@ -136,9 +136,9 @@ def delete_run(run: Path) -> None:
     if run.is_symlink() or not any((run / name).is_file() for name in (MANIFEST, RESULTS)):
         raise ConfigError.of(f"{run} is not a run directory")
     others = sorted(
-        each.name
-        for each in run.iterdir()
-        if each.is_dir() or not any(fnmatch(each.name, pattern) for pattern in _RUN_FILES)
+        entry.name
+        for entry in run.iterdir()
+        if entry.is_dir() or not any(fnmatch(entry.name, pattern) for pattern in _RUN_FILES)
     )
     if others:
         hint = "delete the directory manually if it is no longer needed"
@@ -146,11 +146,11 @@ def delete_run(run: Path) -> None:
 
     try:
         with RunLock(run):
-            for each in run.iterdir():
-                if each.is_dir():
-                    shutil.rmtree(each)
-                elif each.name != LOCK:
-                    each.unlink()
+            for entry in run.iterdir():
+                if entry.is_dir():
+                    shutil.rmtree(entry)
+                elif entry.name != LOCK:
+                    entry.unlink()
         # Windows does not delete a file that is open, such as the lock.
         shutil.rmtree(run)
     except OSError as error:
@@ -257,8 +257,8 @@ def find_run(
 
 def _names(directory: str) -> list[str]:
     try:
-        with os.scandir(directory) as found:
-            return [each.name for each in found if each.name[0] != "." and each.is_dir()]
+        with os.scandir(directory) as entries:
+            return [entry.name for entry in entries if entry.name[0] != "." and entry.is_dir()]
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -278,10 +278,10 @@ def _state(path: str) -> _State:
 
 def _file_state(path: str) -> tuple[int, int]:
     try:
-        found = os.stat(path)  # noqa: PTH116 - faster, for thousands of runs
+        status = os.stat(path)  # noqa: PTH116 - faster, for thousands of runs
     except OSError:
         return _ABSENT
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def _read(path: str, name: str, state: _State) -> RunEntry | None:
@@ -311,7 +311,7 @@ def _read(path: str, name: str, state: _State) -> RunEntry | None:
         finished_at=manifest.finished_at,
         convention=manifest.convention.name,
         comparable=_comparable(manifest),
-        inputs=[each.name for each in manifest.inputs],
+        inputs=[source.name for source in manifest.inputs],
         cases=None if headline is None else headline.cases,
         metrics=None if headline is None else headline.metrics,
         vacuous=() if headline is None else headline.vacuous,
@@ -368,7 +368,7 @@ def _comparable(manifest: Manifest) -> str:
     convention = manifest.convention
     hashes = convention.comparison_sha256, convention.counting_sha256, str(known)
     # Evaluators determine the score of a case.
-    return "-".join([*(each[:16] for each in hashes), *manifest.evaluators])
+    return "-".join([*(digest[:16] for digest in hashes), *manifest.evaluators])
 
 
 def _running(path: str, entry: RunEntry) -> RunEntry:

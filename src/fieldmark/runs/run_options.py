@@ -61,6 +61,7 @@ _NOT_RESUMABLE: Final = (
 COMPARISON: Final = OptionGroup.COMPARISON
 GATES: Final = OptionGroup.GATES
 RUN: Final = OptionGroup.RUN
+RARE: Final = OptionGroup.RARE
 
 # --- constraints ----------------------------------------------------------------------------------
 
@@ -116,7 +117,8 @@ def _canonical_convention(name: str) -> str | None:
 _compared = partial(Opt, group=COMPARISON, metavar="NAME", stored="always")
 _gate = partial(Opt, group=GATES, stored="always")
 _executed = partial(Opt, group=RUN, with_resume=True)
-_resampled = partial(Opt, group=RUN, place=4, metavar="N", stored="if set", in_file="file")
+_rarely_executed = partial(_executed, group=RARE)
+_resampled = partial(Opt, group=RARE, metavar="N", stored="if set", in_file="file")
 
 
 class ScoreSources(TypedDict, total=False):
@@ -160,8 +162,7 @@ class RuleOptions(TypedDict, total=False):
         Opt(
             "Set an option of the convention, such as rqs_form=complement.",
             default={},
-            group=COMPARISON,
-            place=1,
+            group=RARE,
             metavar="NAME=VALUE",
             flag="set",
             stored="always",
@@ -178,8 +179,7 @@ class CodeOptions(TypedDict, total=False):
         Opt(
             "Import and run the Python functions that rules name, such as house_rules:same_name.",
             default=False,
-            group=COMPARISON,
-            place=4,
+            group=RARE,
             with_resume=True,
             configurable=False,
         ),
@@ -212,7 +212,11 @@ class ComparisonOptions(RuleOptions, total=False):
     ]
     depth: Annotated[
         str | None,
-        _compared("Level to compare: leaf, or top (top-level keys as whole values).", mcp=True),
+        _compared(
+            "Level to compare: leaf, or top (top-level keys as whole values).",
+            group=RARE,
+            mcp=True,
+        ),
         Choices(Depth),
     ]
     inputs: Annotated[
@@ -321,8 +325,8 @@ class SharedOptions(GateOptions, total=False):
     baseline: Annotated[
         str | Path | None,
         _gate(
-            "Run to compare with: a directory, an id or the start of an id, a tag, or "
-            "`latest`, the newest complete run (of the same eval file); requires `max_drop`.",
+            "Run to compare with: a directory, an id, a tag, or `latest`, the newest complete run "
+            "(of the same eval file); requires `max_drop`.",
             metavar="RUN",
         ),
     ]
@@ -353,7 +357,7 @@ class SharedOptions(GateOptions, total=False):
         str | Path | None,
         Opt(
             "Directory with page images or PDF files, named in metadata.pages of a row or "
-            "after the case id; `fieldmark serve --pages` shows them beside the fields.",
+            "after the case id, for reports and the web application.",
             group=OptionGroup.INPUT,
             place=4,
             metavar="DIR",
@@ -391,7 +395,7 @@ class SharedOptions(GateOptions, total=False):
     ]
     engine: Annotated[
         str,
-        _executed(
+        _rarely_executed(
             "What runs the workers: processes, ray (the cluster of RAY_ADDRESS, or a local "
             "one), or ray://HOST:PORT.",
             default=PROCESSES,
@@ -402,7 +406,7 @@ class SharedOptions(GateOptions, total=False):
     ]
     results: Annotated[
         str,
-        _executed(
+        _rarely_executed(
             "Format of the results: jsonl, or parquet (JSONL, and outcomes as Parquet files).",
             default=JSONL,
             metavar="FORMAT",
@@ -414,13 +418,11 @@ class SharedOptions(GateOptions, total=False):
     ]
     accept_changes: Annotated[
         bool,
-        _executed(
-            "Resume even if inputs have changed.", default=False, place=2, configurable=False
-        ),
+        _rarely_executed("Resume even if inputs have changed.", default=False, configurable=False),
     ]
     offline: Annotated[
         bool,
-        _executed("Use only cached responses of models.", default=False, place=3),
+        _rarely_executed("Use only cached responses of models.", default=False),
     ]
 
 
@@ -510,19 +512,19 @@ def _check(options: RunOptions) -> None:
         )
 
 
-def strings(given: Iterable[str]) -> tuple[str, ...]:
+def strings(value: Iterable[str]) -> tuple[str, ...]:
     """Return an argument that is one string or several."""
-    return (given,) if isinstance(given, str) else tuple(given)
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
-def read_inputs(given: InputsLike) -> Inputs:
+def read_inputs(value: InputsLike) -> Inputs:
     """Return the options for reading rows; raise an error for invalid ones."""
-    if given is None or isinstance(given, Inputs):
-        return given or Inputs()
-    if not isinstance(given, Mapping):
-        raise ConfigError.of(f"inputs: expected fm.Inputs or a mapping, got {type(given).__name__}")
+    if value is None or isinstance(value, Inputs):
+        return value or Inputs()
+    if not isinstance(value, Mapping):
+        raise ConfigError.of(f"inputs: expected fm.Inputs or a mapping, got {type(value).__name__}")
     known = [field.name for field in fields(Inputs)]
-    unknown = [str(name) for name in given if name not in known]
+    unknown = [str(name) for name in value if name not in known]
     if unknown:
         raise ConfigError(
             [
@@ -531,28 +533,28 @@ def read_inputs(given: InputsLike) -> Inputs:
             ]
         )
     try:
-        return Inputs(**given)  # type: ignore[arg-type]
+        return Inputs(**value)  # type: ignore[arg-type]
     except OptionError as error:
         raise ConfigError.of(f"inputs: {error}") from error
 
 
 @overload
-def with_yaml(given: InputLike) -> InputLike: ...
+def with_yaml(source: InputLike) -> InputLike: ...
 
 
 @overload
-def with_yaml(given: InputLike | None) -> InputLike | None: ...
+def with_yaml(source: InputLike | None) -> InputLike | None: ...
 
 
-def with_yaml(given: InputLike | None) -> InputLike | None:
+def with_yaml(source: InputLike | None) -> InputLike | None:
     """Return an input, or its content if it is a YAML file."""
-    if not isinstance(given, str | Path) or Path(given).suffix.lower() not in _YAML:
-        return given
-    if is_url(given):
-        raise DataError("YAML files must be local", Location(redacted_url(str(given))))
+    if not isinstance(source, str | Path) or Path(source).suffix.lower() not in _YAML:
+        return source
+    if is_url(source):
+        raise DataError("YAML files must be local", Location(redacted_url(str(source))))
     from fieldmark.rules.config_files import load_file  # loads a parser
 
-    return ParsedFile(str(given), load_file(given).value)
+    return ParsedFile(str(source), load_file(source).value)
 
 
 def slice_keys(options: RunOptions) -> tuple[SliceKey, ...]:
@@ -583,8 +585,8 @@ def wants_intervals(options: RunOptions) -> bool:
 
 def resampling(options: RunOptions) -> Resampling:
     """Return how the cases are resampled: by the options that say so, otherwise by default."""
-    given = cast("Mapping[str, int]", options)
-    return Resampling(**{name: given[name] for name in Resampling._fields if name in given})
+    values = cast("Mapping[str, int]", options)
+    return Resampling(**{name: values[name] for name in Resampling._fields if name in values})
 
 
 # --- the manifest ---------------------------------------------------------------------------------
@@ -619,13 +621,15 @@ def stored_options(options: RunOptions, command: str) -> JsonObject | None:
                 value = str(Path(value).resolve())
         values[name] = value
     inputs = (values.get("truth", ""), values.get("candidate"))
-    if any(each is not None and not isinstance(each, str) for each in inputs):
+    if any(source is not None and not isinstance(source, str) for source in inputs):
         return None
     if STDIN in inputs or values.get("file") == "":
         return None
     if not isinstance(values.get("rules"), str | Mapping | list | None):
         return None
-    if not all(PythonFunction.of(each).importable for each in _functions_in(values.get("rules"))):
+    if not all(
+        PythonFunction.of(function).importable for function in _functions_in(values.get("rules"))
+    ):
         return None
     if isinstance(values.get("inputs"), Inputs):
         values["inputs"] = {
@@ -637,7 +641,7 @@ def stored_options(options: RunOptions, command: str) -> JsonObject | None:
 def restored_options(stored: JsonObject) -> RunOptions:
     """Return the options that were stored in a manifest."""
     known = {name for command in _KINDS for name in _stored(command)}
-    return cast("RunOptions", {name: each for name, each in stored.items() if name in known})
+    return cast("RunOptions", {name: value for name, value in stored.items() if name in known})
 
 
 def options_of_run(path: str | Path, command: str) -> RunOptions:

@@ -203,12 +203,12 @@ def _settings_schema(keys: KeyTable) -> JsonObject:
 
 def _defaults_schema(keys: KeyTable) -> JsonObject:
     """Describe keys and the options of all strategies."""
-    found: dict[str, list[JsonObject]] = {}
+    by_option: dict[str, list[JsonObject]] = {}
     for kind in STRATEGY_KEYS.values():
         for _, strategy in strategy_types(kind):
             for option, schema in option_schemas(strategy).items():
-                found.setdefault(option, []).append(_without_default(schema))
-    options = {option: any_of(schemas) for option, schemas in found.items()}
+                by_option.setdefault(option, []).append(_without_default(schema))
+    options = {option: any_of(schemas) for option, schemas in by_option.items()}
     return {
         "type": "object",
         "minProperties": 1,

@@ -24,7 +24,7 @@ from fieldmark.errors import ConfigError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.identity import describe
-from fieldmark.metrics.summary import RESAMPLING, Resampling, Summary, summarize, with_confidence
+from fieldmark.metrics.summary import RESAMPLING, Resampling, Summary, summarize
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.outcomes import Attribute
@@ -57,7 +57,7 @@ from fieldmark.runs.run_options import (
     worker_count,
 )
 from fieldmark.runs.settings import Settings
-from fieldmark.runs.warnings import list_notes, structural_warnings, unused_rules
+from fieldmark.runs.warnings import list_notes, structural_warnings, unused_rules, with_confidence
 
 if TYPE_CHECKING:
     from fieldmark.rules.target_settings import Target

@@ -63,7 +63,9 @@ class Settings:
     @property
     def rule_sets(self) -> tuple[Rules, ...]:
         """The rules that documents are compared with, the shared ones first."""
-        return tuple({id(each): each for each in (self.rules, *self.own_rules.values())}.values())
+        return tuple(
+            {id(rules): rules for rules in (self.rules, *self.own_rules.values())}.values()
+        )
 
     @property
     def others(self) -> dict[str, Rules]:
@@ -125,7 +127,9 @@ def resolve_settings(
     )
 
 
-def _source(loaded: LoadedRules, convention: Convention, **given: str | None) -> JsonObject | None:
+def _source(
+    loaded: LoadedRules, convention: Convention, **defaults: str | None
+) -> JsonObject | None:
     """Return the rules as a rules file with a convention and with the other given settings."""
     if loaded.source is None:
         return None
@@ -139,33 +143,35 @@ def _source(loaded: LoadedRules, convention: Convention, **given: str | None) ->
             if value != before[name]
         }
     source = {**loaded.source, "convention": {"name": convention.name, **changed}}
-    source |= {name: given[name] for name in ("scope", "depth") if given[name] is not None}
-    if chosen := {name: given[name] for name in ("match", "align") if given[name] is not None}:
+    source |= {name: defaults[name] for name in ("scope", "depth") if defaults[name] is not None}
+    if chosen := {
+        name: defaults[name] for name in ("match", "align") if defaults[name] is not None
+    }:
         own = loaded.source.get("defaults")
-        kept = {k: v for k, v in own.items() if k == "align"} if isinstance(own, dict) else {}
-        source["defaults"] = {**kept, **chosen}
+        aligner = {k: v for k, v in own.items() if k == "align"} if isinstance(own, dict) else {}
+        source["defaults"] = {**aligner, **chosen}
     return source
 
 
 def resolve_confidence(
-    given: ConfidenceLike, own: ConfidenceOptions | None
+    value: ConfidenceLike, own: ConfidenceOptions | None
 ) -> ConfidenceOptions | None:
     """Return how confidences are read: given options replace the options of the rules."""
-    if given is None:
+    if value is None:
         return own
     from fieldmark.values.value_confidences import ConfidenceOptions  # not needed by most runs
 
-    if isinstance(given, bool):
-        return (own or ConfidenceOptions()) if given else None
+    if isinstance(value, bool):
+        return (own or ConfidenceOptions()) if value else None
     from fieldmark.rules.config_values import Context, locate
     from fieldmark.rules.scoring import read_confidence
 
     context = Context()
-    read = read_confidence(locate(given, context.problems), context)
+    read = read_confidence(locate(value, context.problems), context)
     context.problems.raise_any()
     if own is None or read is None:
         return read
-    return replace(own, **{name: getattr(read, name) for name in given})
+    return replace(own, **{name: getattr(read, name) for name in value})
 
 
 def _with_defaults(

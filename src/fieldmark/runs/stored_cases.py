@@ -67,9 +67,11 @@ class StoredPairs(PairStream):
         self.format_in = InputFormat.COCO if summary.detection else None
         self.notes = []
         self.structural = [
-            each for each in summary.input_warnings if each in summary.structural_warnings
+            warning for warning in summary.input_warnings if warning in summary.structural_warnings
         ]
-        self.warnings = [each for each in summary.input_warnings if each not in self.structural]
+        self.warnings = [
+            warning for warning in summary.input_warnings if warning not in self.structural
+        ]
         self.results: deque[tuple[int, CaseResult]] | None = deque() if keep_results else None
         self.safety = StoredSafety.of(run)
         self._run = run
@@ -155,7 +157,7 @@ class StoredSafety:
 
     def _next(self, _: JsonValue) -> Safety:
         score = self.results.popleft().score
-        details = {name: each for name, each in score.details.items() if name != "judge"}
+        details = {name: value for name, value in score.details.items() if name != "judge"}
         return Safety(score.score, details, score.reasoning.removeprefix(f"{SAFETY}: "))
 
 
@@ -202,7 +204,7 @@ def _with_changes(
 def _filled(confidence: float | None, value: JsonValue) -> JsonValue:
     """Return a value with the same confidence in place of each part."""
     if isinstance(value, dict) and value:
-        return {key: _filled(confidence, each) for key, each in value.items()}
+        return {key: _filled(confidence, item) for key, item in value.items()}
     if isinstance(value, list) and value:
-        return [_filled(confidence, each) for each in value]
+        return [_filled(confidence, item) for item in value]
     return confidence

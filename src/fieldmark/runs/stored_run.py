@@ -163,8 +163,10 @@ class StoredRun(ResultRows):
     @property
     def compared_attributes(self) -> list[Attribute]:
         """The attributes sorted by path, without aligned lists."""
-        compared = [each for each in self.attributes.values() if not is_list(each)]
-        return sorted(compared, key=lambda each: (each.path, each.comparator, each.weight))
+        compared = [attribute for attribute in self.attributes.values() if not is_list(attribute)]
+        return sorted(
+            compared, key=lambda attribute: (attribute.path, attribute.comparator, attribute.weight)
+        )
 
     @cached_property
     def convention(self) -> Convention:
@@ -211,10 +213,10 @@ def is_older(run: StoredRun, other: StoredRun) -> bool:
 
     In the same directory, their sequence numbers decide, otherwise the clock.
     """
-    parents = {each.path.resolve().parent for each in (run, other)}
+    parents = {path.path.resolve().parent for path in (run, other)}
     first, second = (
-        (each.manifest.sequence if len(parents) == 1 else 0, each.manifest.started_at)
-        for each in (run, other)
+        (path.manifest.sequence if len(parents) == 1 else 0, path.manifest.started_at)
+        for path in (run, other)
     )
     return first < second
 

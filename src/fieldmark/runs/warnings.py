@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
@@ -22,6 +23,8 @@ from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import OptionHint, OptionPhrase, OptionText, with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.confidence import ConfidenceTally, summarize_confidence
+from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput, all_read, documents_of
@@ -41,6 +44,7 @@ from fieldmark.values.paths import (
     parse_path,
 )
 from fieldmark.values.text import nearest, plural
+from fieldmark.values.value_confidences import ConfidenceOptions
 
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
@@ -138,35 +142,37 @@ class CaseWarnings:
             self._find_paths(cases)
         flags = self._flags
         flags[_VACUOUS] += sum(map(_IS_VACUOUS, stats))
-        flags[_FALLBACK] += sum([each.fallback for each in outcomes])
+        flags[_FALLBACK] += sum([block.fallback for block in outcomes])
         if not isinstance(results, CaseResults):
             for result in results:
                 flags[_SUSPICIOUS_CASE] += any(
-                    INJECTION_WARNING in each.score.warnings for each in result.evaluator_results
+                    INJECTION_WARNING in evaluation.score.warnings
+                    for evaluation in result.evaluator_results
                 )
-        found = [each for own in outcomes for each in own.comparisons.values()]
-        flags[_APPROXIMATE] += sum([each.approximate for each in found])
-        flags[_AMBIGUOUS] += sum([each.ambiguous for each in found])
-        flags[_SUSPICIOUS] += [each.note for each in found].count(INJECTION_NOTE)
+        comparisons = [comparison for own in outcomes for comparison in own.comparisons.values()]
+        flags[_APPROXIMATE] += sum([comparison.approximate for comparison in comparisons])
+        flags[_AMBIGUOUS] += sum([comparison.ambiguous for comparison in comparisons])
+        flags[_SUSPICIOUS] += [comparison.note for comparison in comparisons].count(INJECTION_NOTE)
 
     def _find_paths(self, cases: Sequence[Case]) -> None:
         """Remove the paths that the documents of these cases have."""
         pairs = documents_of(cases)
         documents = list(chain.from_iterable(pairs))
         keys = first_keys(self.unseen.values())
-        place = _find_document(documents, 0, keys)
-        while place < len(documents) and self.unseen:
-            both = [parsed(each) for each in pairs[place // 2]]
+        index = _find_document(documents, 0, keys)
+        while index < len(documents) and self.unseen:
+            both = [parsed(document) for document in pairs[index // 2]]
             unseen = {
                 (text, truth_only): path
                 for (text, truth_only), path in self.unseen.items()
                 if not any(
-                    each is not MISSING and has_path(each, path) for each in both[: 2 - truth_only]
+                    document is not MISSING and has_path(document, path)
+                    for document in both[: 2 - truth_only]
                 )
             }
             if len(unseen) < len(self.unseen):
                 self.unseen, keys = unseen, first_keys(unseen.values())
-            place = _find_document(documents, place // 2 * 2 + 2, keys)
+            index = _find_document(documents, index // 2 * 2 + 2, keys)
 
     def merge(self, other: CaseWarnings) -> None:
         """Add the warnings of the next part of the run."""
@@ -181,19 +187,19 @@ class CaseWarnings:
     def state(self) -> list[JsonValue]:
         """Return everything that was collected as JSON, for `restore`."""
         unseen: list[JsonValue] = [[text, truth_only] for text, truth_only in self.unseen]
-        first: list[JsonValue] = [list(each) for each in self._first.values()]
+        first: list[JsonValue] = [list(texts) for texts in self._first.values()]
         return [[*self._counts.values()], first, [*self._flags.values()], unseen]
 
     def restore(self, state: Sequence[JsonValue]) -> None:
         """Take what another object with the same rules collected; raise `ValueError` if invalid."""
         match state:
             case [[*counts], [*first], [*flags], [*unseen]]:
-                if not all(type(each) is int for each in (*counts, *flags)):
+                if not all(type(count) is int for count in (*counts, *flags)):
                     raise ValueError("warnings must be counted")
                 self._counts = dict(zip(self._counts, cast("list[int]", counts), strict=True))
                 self._flags = dict(zip(self._flags, cast("list[int]", flags), strict=True))
                 for problem, texts in zip(self._first, first, strict=True):
-                    self._first[problem] = [str(each) for each in cast("list[str]", texts)]
+                    self._first[problem] = [str(text) for text in cast("list[str]", texts)]
                 known = {(str(text), bool(only)) for text, only in cast("list[list[str]]", unseen)}
                 self.unseen = {key: path for key, path in self.unseen.items() if key in known}
             case _:
@@ -282,7 +288,7 @@ def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> 
         for side in (1, 2)
     )
     warnings: list[str] = []
-    outcomes = {FACTS[each].outcome for own in facts.values() for each in own}
+    outcomes = {FACTS[fact].outcome for own in facts.values() for fact in own}
     if outcomes == {Outcome.IGNORED}:
         warnings.append("nothing was compared: the rules ignore every field")
     if read and expected and not candidate:
@@ -300,7 +306,7 @@ def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> 
         )
         warnings.append(with_hint(message, hint if key else ""))
     lists, items = (
-        {path[: found.start()] for path in paths for found in _ITEM.finditer(path)}
+        {path[: match.start()] for path in paths for match in _ITEM.finditer(path)}
         for paths in (expected, candidate)
     )
     single = [path for path in candidate if path in lists - items]
@@ -310,7 +316,7 @@ def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> 
             "if one item of a list is enough, set any_of: true on these fields"
         )
     objects = [
-        {path[: found.start()] for path in paths for found in _KEY.finditer(path)}
+        {path[: match.start()] for path in paths for match in _KEY.finditer(path)}
         for paths in (expected, candidate)
     ]
     for side, others, message in (
@@ -322,7 +328,7 @@ def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> 
             path
             for path in facts
             if path in mixed
-            and any(FACTS[each][side + 1] is Presence.VALUE for each in facts[path])
+            and any(FACTS[fact][side + 1] is Presence.VALUE for fact in facts[path])
         ]
         if values:
             warnings.append(f"{message}: {_first_few(values)}")
@@ -367,27 +373,27 @@ def unused_rules(
     seen = [
         path
         for path, own in facts.items()
-        if any(FACTS[each][1:] != (absent, absent) for each in own)
+        if any(FACTS[fact][1:] != (absent, absent) for fact in own)
     ]
     compared = {
         path.segments: path
         for path in map(_parse, seen)
         if path is not None
-        and any(FACTS[each].outcome is not Outcome.IGNORED for each in facts[path.text])
+        and any(FACTS[fact].outcome is not Outcome.IGNORED for fact in facts[path.text])
     }
     warnings: list[str] = []
     for rule in rules.fields:
         path = _parse(rule.path)
         if path is None or (_is_in_map(rule, rules) and _is_at_or_above(attribute_of(path), seen)):
             continue
-        place = f"{rule.location}: " if str(rule.location) else ""
+        location = f"{rule.location}: " if str(rule.location) else ""
         if (path.text, rule.truth_only) not in unseen:
             segments = parse_path(attribute_of(path)).segments
             around = (segments[:end] for end in range(1, len(segments)))
-            whole = next((compared[each].text for each in around if each in compared), None)
+            whole = next((compared[path].text for path in around if path in compared), None)
             if whole is not None and segments not in compared:
                 text = f"{path.text!r} was not compared: {whole!r} was compared as one value"
-                warnings.append(f"{place}{text}")
+                warnings.append(f"{location}{text}")
             continue
         if any(
             rule.path.startswith(f"{own.path}[") and (own.path, own.truth_only) in unseen
@@ -395,7 +401,7 @@ def unused_rules(
         ):
             continue
         if (path.text, False) not in unseen:
-            warnings.append(f"{place}no ground truth has {path.text!r}")
+            warnings.append(f"{location}no ground truth has {path.text!r}")
             continue
         if nothing_compared:
             continue
@@ -404,7 +410,7 @@ def unused_rules(
         else:
             close = nearest(path.text, seen)
             hint = f"did you mean {close!r}?" if close else ""
-        warnings.append(with_hint(f"{place}no document has {path.text!r}", hint))
+        warnings.append(with_hint(f"{location}no document has {path.text!r}", hint))
     return warnings
 
 
@@ -454,13 +460,13 @@ class DocumentPaths:
 
     def _remember(self, attributes: Mapping[str, Path]) -> None:
         """Add attributes in their order, up to the limit."""
-        new = (each for each in attributes.items() if each[0] not in self._attributes)
+        new = (item for item in attributes.items() if item[0] not in self._attributes)
         self._attributes.update(islice(new, _MAX_ATTRIBUTES - len(self._attributes)))
 
     def _new_attributes(self, document: JsonValue) -> dict[str, Path]:
         """Return the attributes of a document, and of its lists and objects, not seen before."""
         new: dict[str, Path] = {}
-        for path in map(_parse, dict.fromkeys(each for each, _ in leaves(document))):
+        for path in map(_parse, dict.fromkeys(leaf for leaf, _ in leaves(document))):
             for end in range(len(path.segments) if path else 0, 0, -1):
                 assert path is not None  # noqa: S101 - else there is no step
                 prefix = Path(path.text, path.segments[:end], path.starts[:end])
@@ -526,3 +532,15 @@ def _method(aligner: Aligner) -> str:
             return f"list items aligned by key {' and '.join(cast('Key', aligner).key)}"
         case name:
             return _ALIGNED.get(name, f"list items aligned by {name}")
+
+
+def with_confidence(
+    summary: Summary, tally: ConfidenceTally, options: ConfidenceOptions
+) -> Summary:
+    """Return the summary with the confidences of a run, and a warning if there are none."""
+    confidence = summarize_confidence(tally, options)
+    fields, without = confidence.pooled.fields, confidence.pooled.without_confidence
+    if not fields or without < fields:
+        return replace(summary, confidence=confidence)
+    warning = "no prediction has a confidence that could be read"
+    return replace(summary, confidence=confidence, warnings=(*summary.warnings, warning))

@@ -1,11 +1,11 @@
-"""What annotations say about a value besides its type.
+"""Constraints and descriptions of a value, in the annotation of its type.
 
     threshold: Annotated[float, Range(ge=0, le=1)] = 0.85
     path: Annotated[str, Length(ge=1)]
     match: Annotated[str, Choices(names_of_comparators)]
 
 Options of strategies and of runs, and the fields of stored records, are declared in this way once.
-What reads them asks here for the type without `Annotated`, for problems and for the JSON Schema.
+Readers of annotations get the type without `Annotated`, problems and the JSON Schema from here.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Constraint(Protocol):
     """A limit on the values of a type."""
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         ...
 
     def to_schema(self) -> JsonObject:
@@ -81,7 +81,7 @@ class Range:
     noun: str = "a number"
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
             within = (
                 (isinstance(value, int) or math.isfinite(value))
@@ -137,7 +137,7 @@ class Length:
     noun: str = "item"
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         if not isinstance(value, Sized):
             return ""
         nouns = "characters" if isinstance(value, str) else f"{self.noun}s"
@@ -178,7 +178,7 @@ class Choices:
         return [str(name) for name in source]
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         known = self.names()
         if value in known or (isinstance(value, str) and self.canonical(value) is not None):
             return ""
@@ -211,7 +211,7 @@ class Pattern:
     message: str
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         matches = isinstance(value, str) and re.fullmatch(self.pattern, value)
         return "" if matches else self.message
 
@@ -231,7 +231,7 @@ class NotBlank:
     message: str = "must not be blank"
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         return self.message if isinstance(value, str) and is_blank(value) else ""
 
     def to_schema(self) -> JsonObject:
@@ -248,7 +248,7 @@ class CommandLine:
     """
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         words = value if isinstance(value, list | tuple) else []
         if not words or not words[0]:
             return "must name a program"
@@ -272,7 +272,7 @@ class Distinct:
     noun: str = "item"
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or an empty string."""
+        """Return the problem of a value, or an empty string."""
         items = value if isinstance(value, list | tuple) else ()
         return "" if len(set(items)) == len(items) else f"must not contain duplicate {self.noun}s"
 

@@ -216,7 +216,7 @@ def has_path(document: JsonValue, path: Path) -> bool:
 
 
 def _has_steps(value: JsonValue, path: Path, position: int) -> bool:
-    """Return whether a value has the steps of a path from a place on."""
+    """Return whether a value has the steps of a path from a position on."""
     if position == len(path.segments):
         return True
     segment = path.segments[position]

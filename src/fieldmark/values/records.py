@@ -98,7 +98,7 @@ EXCLUDED: Final = _Marker.EXCLUDED
 ARRAY: Final = _Marker.ARRAY
 """The record is the array of its values, and so are the records in it."""
 EXACT_ARRAY: Final = _Marker.EXACT_ARRAY
-"""The same, for integers of any size: integers that parsers may round are hexadecimal strings."""
+"""Marks an array of integers of any size; large integers are written as hexadecimal strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,6 @@ def _field(name: str, hint: object, default: object, *, array: _Marker | None) -
 
 
 def _defaults(record: type) -> dict[str, object]:
-    """Return the default of each field."""
     if not is_dataclass(record):
         known: Mapping[str, object] = getattr(record, "_field_defaults", {})
         names: tuple[str, ...] = getattr(record, "_fields", ())
@@ -333,7 +332,6 @@ def _write_array(kind: type, array: _Marker, record: object) -> list[JsonValue]:
 
 
 def _write_by_type(array: _Marker | None, value: object) -> JsonValue:
-    """Write a value of one of several types."""
     write = _writer(type(value), array=array)
     return cast("JsonValue", value) if write is None else write(value)
 

@@ -234,10 +234,10 @@ class _Separation:
         if isinstance(value, dict) and self.is_wrapped:
             keys = self.reader.wrapper_keys(value)
             if keys is not None:
-                own = self._read(value[keys[1]])
+                own = self._read_confidence(value[keys[1]])
                 return self.separate(value[keys[0]], confidences, inherited if own is None else own)
         if not isinstance(confidences, dict | list):
-            own = self._read(confidences)
+            own = self._read_confidence(confidences)
             inherited = inherited if own is None else own
         if isinstance(value, dict) and value:
             own_given = confidences if isinstance(confidences, dict) else {}
@@ -257,17 +257,17 @@ class _Separation:
             ]
             return [part[0] for part in parts], [part[1] for part in parts]
         if isinstance(confidences, list):
-            words = [self._read(word) for word in confidences]
+            words = [self._read_confidence(word) for word in confidences]
             known = [word for word in words if word is not None]
             inherited = min(known, default=inherited)
         elif isinstance(confidences, dict):
-            own = self._read(
+            own = self._read_confidence(
                 next((confidences[key] for key in _CONFIDENCE_KEYS if key in confidences), None)
             )
             inherited = inherited if own is None else own
         return value, inherited
 
-    def _read(self, value: JsonValue | Missing) -> float | None:
+    def _read_confidence(self, value: JsonValue | Missing) -> float | None:
         try:
             return confidence_of(value, self.scale)
         except ValueError:

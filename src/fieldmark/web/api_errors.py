@@ -110,11 +110,11 @@ def to_api_error(error: Exception) -> ApiError:
     match error:
         case ApiError():
             return error
-        case ConfigError(problems=found):
-            messages = [with_hint(each.message, each.hint) for each in found]
+        case ConfigError(problems=config_problems):
+            messages = [with_hint(problem.message, problem.hint) for problem in config_problems]
             problems: list[JsonValue] = [
-                {"message": each.message, "where": str(each.location), "hint": each.hint}
-                for each in found
+                {"message": problem.message, "where": str(problem.location), "hint": problem.hint}
+                for problem in config_problems
             ]
             return ApiError(ErrorCode.INVALID_RULES, "\n".join(messages), problems=problems)
         case FieldmarkError():
@@ -124,11 +124,11 @@ def to_api_error(error: Exception) -> ApiError:
             # The rejected input itself is not echoed.
             problems = [
                 {
-                    "message": str(each["msg"]).removeprefix("Value error, ")[:300],
-                    "where": ".".join(str(step)[:100] for step in each["loc"][:8]),
+                    "message": str(problem["msg"]).removeprefix("Value error, ")[:300],
+                    "where": ".".join(str(step)[:100] for step in problem["loc"][:8]),
                     "hint": "",
                 }
-                for each in error.errors()[:_MAX_PROBLEMS]
+                for problem in error.errors()[:_MAX_PROBLEMS]
             ]
             message = "The request is invalid."
             return ApiError(ErrorCode.INVALID_REQUEST, message, problems=problems)

@@ -82,7 +82,7 @@ class RowSearch:
 
     total: int
     searched: int = 0
-    found: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
@@ -136,12 +136,12 @@ class CaseIndex:
 
     def select(self, key: Hashable, choose: Callable[[], list[CaseHead]]) -> list[CaseHead]:
         """Return a selection of the heads; the most recent selections are cached by key."""
-        found = self._selections.get(key)
-        if found is None:
-            found = self._selections[key] = choose()
+        heads = self._selections.get(key)
+        if heads is None:
+            heads = self._selections[key] = choose()
             while len(self._selections) > _MAX_SELECTIONS:
                 self._selections.pop(next(iter(self._selections)), None)
-        return found
+        return heads
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
@@ -155,12 +155,12 @@ class CaseIndex:
 
     def wrong_attributes(self, head: CaseHead) -> frozenset[str]:
         """Return the paths of the attributes with mistakes in a case."""
-        found = self._wrong_attributes.get(head.mistakes)
-        if found is None:
+        wrong = self._wrong_attributes.get(head.mistakes)
+        if wrong is None:
             attributes = self._run.attributes
-            found = frozenset(attributes[cell >> CELL_BITS].path for cell in head.mistakes)
-            self._wrong_attributes[head.mistakes] = found
-        return found
+            wrong = frozenset(attributes[cell >> CELL_BITS].path for cell in head.mistakes)
+            self._wrong_attributes[head.mistakes] = wrong
+        return wrong
 
     def search(
         self, key: Hashable, test: Callable[[bytes, Location], bool], *, whole: bool = False
@@ -185,15 +185,15 @@ class CaseIndex:
                     search.searched += 1
                     left -= len(line)
                     if test(line, Location(self._results.name, search.searched)):
-                        search.found.append(search.searched)
+                        search.numbers.append(search.searched)
             return search
 
     def case(self, number: int) -> CaseResult:
         """Read one case; a number beyond the last case is an error of the request."""
         if number > len(self.heads):
             raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
-        (found,) = self.open([number])
-        return found
+        (result,) = self.open([number])
+        return result
 
     def open(self, numbers: Iterable[int]) -> Iterator[CaseResult]:
         """Read the cases with the given numbers, which start at 1."""
@@ -261,29 +261,32 @@ class SelectedCases:
 
     def __init__(self, index: CaseIndex, query: CaseQuery, *, whole: bool = False) -> None:
         mistakes = _CellFilter(index.run, query)
-        ranked = None if query.ranks is None else _ranked(index, query.ranks)
+        ranked: set[int] | None = None
+        if query.ranks is not None:
+            first, last = map(int, query.ranks.split("-"))
+            ranked = {head.number for head in worst_first(index)[max(first - 1, 0) : last]}
         test = _row_test(index.run, query, mistakes)
         self.searched: JsonObject | None = None
         heads, progress = index.heads, 0
         if test is not None:
             key = query.model_dump_json(exclude=set(_UNSORTED | _BY_HEAD))
             search = index.search(key, test, whole=whole)
-            heads = [heads[number - 1] for number in search.found]
+            heads = [heads[number - 1] for number in search.numbers]
             progress = search.searched
             self.searched = {"cases": search.searched, "total": search.total}
             if query.text:
                 self.searched["values"] = not index.heads or _has_values(index)
 
         def choose() -> list[CaseHead]:
-            found = [
+            chosen = [
                 head
                 for head in heads
                 if _passes(head, query)
                 and (mistakes.needs_row or mistakes.passes(head.mistakes))
                 and (ranked is None or head.number in ranked)
             ]
-            found.sort(key=_SORT_KEYS[query.sort], reverse=query.descending)
-            return found
+            chosen.sort(key=_SORT_KEYS[query.sort], reverse=query.descending)
+            return chosen
 
         selection: Hashable = query.model_dump_json(exclude={"offset", "limit"}), progress
         self.heads = index.select(selection, choose)
@@ -308,7 +311,7 @@ class SelectedCases:
         query, wanted = self._query, self._mistakes.paths
         if not case.has_values:
             return None
-        found = [
+        fields = [
             field
             for cell, field in zip(case.outcomes.cells, case.iter_fields(), strict=True)
             if field.attribute in wanted
@@ -316,14 +319,14 @@ class SelectedCases:
             and _is_value(query.expected, field.expected, field.expected_presence)
             and _is_value(query.found, field.candidate, field.candidate_presence)
         ]
-        if not found:
+        if not fields:
             return None
-        expected, candidate = encode_pair(found[0].expected, found[0].candidate)
+        expected, candidate = encode_pair(fields[0].expected, fields[0].candidate)
         return {
-            "path": found[0].path,
+            "path": fields[0].path,
             "expected": expected,
             "candidate": candidate,
-            "more": len(found) - 1,
+            "more": len(fields) - 1,
         }
 
 
@@ -337,12 +340,6 @@ def worst_first(index: CaseIndex) -> list[CaseHead]:
     return index.select("worst", lambda: sorted(index.heads, key=_SORT_KEYS["worst"]))
 
 
-def _ranked(index: CaseIndex, ranks: str) -> set[int]:
-    """Return the numbers of the cases at some places of the list of all cases, worst first."""
-    first, last = map(int, ranks.split("-"))
-    return {head.number for head in worst_first(index)[max(first - 1, 0) : last]}
-
-
 def _passes(head: CaseHead, query: CaseQuery) -> bool:
     if query.verdict == "error" and head.status != "error":
         return False
@@ -354,9 +351,9 @@ def _passes(head: CaseHead, query: CaseQuery) -> bool:
         return False
     if query.score is not None and not _is_in_range(head.score, query.score):
         return False
-    return (
-        query.slice is None or not query.slice.startswith(f"{TAG}=") or _in_tag_slice(head, query)
-    )
+    if query.slice is None or not query.slice.startswith(f"{TAG}="):
+        return True
+    return query.slice in SliceKey(TAG).names(Case(head.id, None, tags=head.tags))
 
 
 def _is_in_range(score: float | None, limits: str) -> bool:
@@ -365,10 +362,6 @@ def _is_in_range(score: float | None, limits: str) -> bool:
         return False
     value = sortable(score)
     return low <= value and (value < high or high == 1)
-
-
-def _in_tag_slice(head: CaseHead, query: CaseQuery) -> bool:
-    return query.slice in SliceKey(TAG).names(Case(head.id, None, tags=head.tags))
 
 
 class _CellFilter:
@@ -410,10 +403,12 @@ def _attributes(run: StoredRun, wanted: str) -> frozenset[int]:
     """Return the stored numbers of an attribute; `vendor.**` selects all below a key."""
     known = run.attributes.items()
     if not wanted.endswith("**"):
-        return frozenset(number for number, each in known if each.path == wanted)
+        return frozenset(number for number, attribute in known if attribute.path == wanted)
     try:
         pattern = parse_path(wanted)
-        return frozenset(n for n, each in known if covers(pattern, parse_path(each.path)))
+        return frozenset(
+            number for number, attribute in known if covers(pattern, parse_path(attribute.path))
+        )
     except PathError:
         return frozenset()
 
@@ -444,7 +439,9 @@ def _text_test(run: StoredRun, text: str) -> _RowTest:
     """Find text in ids, tags, paths of compared fields and values, ignoring case."""
     needle = text.lower()
     written = strict_json(needle).decode()[1:-1]
-    named = {number for number, each in run.attributes.items() if needle in each.path.lower()}
+    named = {
+        number for number, attribute in run.attributes.items() if needle in attribute.path.lower()
+    }
 
     def test(line: bytes, location: Location) -> bool:
         raw = line.decode("utf-8", "replace").lower()
@@ -454,7 +451,7 @@ def _text_test(run: StoredRun, text: str) -> _RowTest:
         row = parse_row(line, location)
         if named and any(cell >> CELL_BITS in named for cell in _cells(row)):
             return True
-        return any(needle in each.lower() for each in _texts(case_of_row(row)))
+        return any(needle in text.lower() for text in _texts(case_of_row(row)))
 
     return test
 
@@ -519,8 +516,8 @@ def _pattern_test(
             reader.read(case.outcomes, case.attributes, case.case, has_values=case.has_values)
         )
         return any(
-            pattern in found and (attribute is None or path in wanted)
-            for path, found in clusters.by_attribute.items()
+            pattern in patterns and (attribute is None or path in wanted)
+            for path, patterns in clusters.by_attribute.items()
         )
 
     return test

@@ -135,7 +135,7 @@ class JobQueue:
             job = BackgroundJob(id=secrets.token_hex(16), title=title, kind=kind, on_drop=on_drop)
             self._jobs[job.id] = job
             most = self._max_listed if kind is JobKind.BATCH else _MAX_ANALYSES
-            finished = [each.id for each in own if each.is_finished]
+            finished = [other.id for other in own if other.is_finished]
             for name in finished[: max(0, len(own) + 1 - most)]:
                 del self._jobs[name]
         self._pools[kind].submit(self._run, job, function)

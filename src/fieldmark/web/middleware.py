@@ -207,8 +207,8 @@ def _cookie_name(scope: Scope) -> str:
     return f"fieldmark-{server[1]}"
 
 
-def _equal(given: str, secret: str) -> bool:
-    return compare_digest(given.encode("utf-8", "replace"), secret.encode())
+def _equal(value: str, secret: str) -> bool:
+    return compare_digest(value.encode("utf-8", "replace"), secret.encode())
 
 
 class CSRFMiddleware(_GuardMiddleware):

@@ -140,12 +140,12 @@ class PageImages:
                 names = page_names(case_id, metadata, folder)
             except ImageError as error:
                 return CasePages([], [f"The pages cannot be shown: {error}."])
-            found = [name for name in names if folder.has(name)]
+            present = [name for name in names if folder.has(name)]
             problems = [
-                f"The file {name} was not found in {root}." for name in names if name not in found
+                f"The file {name} was not found in {root}." for name in names if name not in present
             ]
-            if found:
-                pages, faults = self._pages(folder, root, found)
+            if present:
+                pages, faults = self._pages(folder, root, present)
                 return CasePages(pages, [*problems, *faults])
         if not problems and run_pages in self._roots.names:
             searched = " and ".join(self.folders(run_pages))
@@ -179,12 +179,12 @@ class PageImages:
                     pages.append(CasePage(path))
                     total += 1
                     continue
-                found = self._rendered(folder, name, 0)
+                pdf = self._rendered(folder, name, 0)
             except ImageError as error:
                 problems.append(f"The file {name} cannot be shown: {error}.")
                 continue
-            total += found.total
-            pages += [CasePage(path, number, size) for number, size in enumerate(found.sizes, 1)]
+            total += pdf.total
+            pages += [CasePage(path, number, size) for number, size in enumerate(pdf.sizes, 1)]
         if total > MAX_PAGES:
             problems.append(f"Only {MAX_PAGES} of {plural(total, 'page')} are shown.")
         return pages[:MAX_PAGES], problems
@@ -216,13 +216,13 @@ class PageImages:
         finally:
             self._slots.release()
 
-    def _keep(self, key: tuple[_FileKey, int], found: PdfPages | ImageError) -> None:
-        def size(each: PdfPages | ImageError) -> int:
-            return 1_000 if isinstance(each, ImageError) else 1_000 + sum(map(len, each.images))
+    def _keep(self, key: tuple[_FileKey, int], pages: PdfPages | ImageError) -> None:
+        def size(cached: PdfPages | ImageError) -> int:
+            return 1_000 + (0 if isinstance(cached, ImageError) else sum(map(len, cached.images)))
 
         with self._lock:
             if key not in self._cache:
-                self._bytes += size(found)
-            self._cache[key] = found
+                self._bytes += size(pages)
+            self._cache[key] = pages
             while self._bytes > _CACHED_BYTES and len(self._cache) > 1:
                 self._bytes -= size(self._cache.popitem(last=False)[1])

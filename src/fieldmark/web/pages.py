@@ -231,7 +231,7 @@ def _rule_data(state: AppState, name: str = "") -> JsonObject:
     An address may name a rule set that was deleted; then the default rules are shown.
     """
     listed = list_rule_sets(state)
-    known = name in [each["name"] for each in cast("list[JsonObject]", listed)]
+    known = name in [entry["name"] for entry in cast("list[JsonObject]", listed)]
     return {
         "strategies": read_strategies(state, name if known else ""),
         "unknown_rules": "" if known else name,
@@ -243,11 +243,13 @@ def _rule_data(state: AppState, name: str = "") -> JsonObject:
         "presets": [preset.to_dict() for preset in PRESETS],
         "weighted": [
             name
-            for name, each in CONVENTIONS.items()
-            if each.counting.primary is PrimaryScore.WEIGHTED_AVERAGE
+            for name, convention in CONVENTIONS.items()
+            if convention.counting.primary is PrimaryScore.WEIGHTED_AVERAGE
         ],
         "convention": DEFAULT_CONVENTION.name,
-        "conventions": {name: each.comparison.depth for name, each in CONVENTIONS.items()},
+        "conventions": {
+            name: convention.comparison.depth for name, convention in CONVENTIONS.items()
+        },
         "gate_kinds": [kind.value for kind in GateKind],
     }
 
@@ -276,11 +278,11 @@ class Asset(NamedTuple):
 @router.get("/assets/{name}")
 def get_asset(name: str, request: Request) -> Response:
     """Return a script or a stylesheet."""
-    found = asset(name)
-    headers = {"ETag": found.etag, "Cache-Control": "no-cache"}
-    if request.headers.get("if-none-match") == found.etag:
+    loaded = asset(name)
+    headers = {"ETag": loaded.etag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == loaded.etag:
         return Response(status_code=304, headers=headers)
-    return Response(found.content, media_type=found.media_type, headers=headers)
+    return Response(loaded.content, media_type=loaded.media_type, headers=headers)
 
 
 @cache
@@ -309,8 +311,8 @@ def _report_module() -> bytes:
     names = sorted(
         {
             word.split(b"=")[0].strip()
-            for found in _TOP_LEVEL.findall(parts)
-            for word in b",".join(found).split(b",")
+            for definition in _TOP_LEVEL.findall(parts)
+            for word in b",".join(definition).split(b",")
             if word.strip()
         }
     )

@@ -128,9 +128,9 @@ class _CountingRequest(_Request):
             "fuzzy_threshold": self.fuzzy_threshold,
             "semantic_threshold": self.semantic_threshold,
         }
-        given: JsonObject = {name: value for name, value in own.items() if value is not None}
+        thresholds: JsonObject = {name: value for name, value in own.items() if value is not None}
         valid = rules is None or isinstance(rules, dict | list) or rules == "auto"
-        return {**native_form(rules), **given} if given and valid else rules
+        return {**native_form(rules), **thresholds} if thresholds and valid else rules
 
 
 class EvaluateRequest(
@@ -209,9 +209,9 @@ class BatchSource(_Request):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> BatchSource:
-        if sum(each is not None for each in (self.rows, self.text, self.files, self.path)) != 1:
+        if sum(source is not None for source in (self.rows, self.text, self.files, self.path)) != 1:
             raise ValueError("exactly one of rows, text, files and path is required")
-        names = [each.name for each in self.files or ()]
+        names = [file.name for file in self.files or ()]
         if (name := first_repeated(names)) is not None:
             raise ValueError(f"two files have the name {name}")
         return self

@@ -63,12 +63,12 @@ def _record_model(record: type, **more: object) -> type[BaseModel]:
 
 def _model_fields(record: type) -> Iterator[tuple[str, tuple[object, object]]]:
     """Yield the type and the default of each key."""
-    for each in record_fields(record):
-        kind = without_metadata(each.annotation)
-        if each.inline and is_record(kind):
+    for field in record_fields(record):
+        kind = without_metadata(field.annotation)
+        if field.inline and is_record(kind):
             yield from _model_fields(cast("type", kind))
         else:
-            yield each.key, (_model_type(each.annotation), None if each.optional else ...)
+            yield field.key, (_model_type(field.annotation), None if field.optional else ...)
 
 
 def _model_type(annotation: object) -> object:
@@ -81,7 +81,7 @@ def _model_type(annotation: object) -> object:
         return _record_model(cast("type", kind))
     origin, inner = get_origin(kind), get_args(kind)
     if origin is not None:
-        items = tuple(each if each is ... else _model_type(each) for each in inner)
+        items = tuple(item if item is ... else _model_type(item) for item in inner)
         kind = GenericAlias(origin, items)
     for limit in constraints_of(annotation):
         if isinstance(limit, Range):

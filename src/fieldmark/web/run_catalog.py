@@ -132,7 +132,7 @@ class RunCatalog:
 def _in_order(lists: Iterable[list[CatalogEntry]]) -> list[CatalogEntry]:
     """Merge ordered lists of runs by their start times, without changing the order of any list."""
     timed = [
-        zip(accumulate((each.entry.started_at for each in listed), max), listed, strict=True)
+        zip(accumulate((run.entry.started_at for run in listed), max), listed, strict=True)
         for listed in lists
     ]
     return [entry for _, entry in merge(*timed, key=itemgetter(0))]
@@ -149,7 +149,7 @@ class RunDiffs:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cached = RecentValues[DiffResult](
-            lambda found: sum(map(len, found.pairs.changes.values())),
+            lambda comparison: sum(map(len, comparison.pairs.changes.values())),
             most=_MAX_CACHED,
             most_cases=_MAX_CHANGES,
         )
@@ -163,27 +163,27 @@ class RunDiffs:
         """Return the comparison of two runs, computed again when their files change."""
         key = (_state(before), _state(after), force, rescore)
         with self._lock:
-            found = self._cached.get(key)
-            if found is None:
-                found = diff(before, after, force=force, rescore=rescore)
+            comparison = self._cached.get(key)
+            if comparison is None:
+                comparison = diff(before, after, force=force, rescore=rescore)
                 self._selected.clear()
-                self._cached.add(key, found)
-        return found
+                self._cached.add(key, comparison)
+        return comparison
 
     def changed_cases(
         self,
-        found: DiffResult,
+        comparison: DiffResult,
         *,
         direction: Direction | None,
         attribute: str | None,
         within: str | None,
     ) -> list[tuple[Direction, CaseChange]]:
         """Return the changed cases that match filters; the lists of the last filters are cached."""
-        key = (id(found), direction, attribute, within)
+        key = (id(comparison), direction, attribute, within)
         with self._lock:
             selected = self._selected.get(key)
             if selected is None:
-                selected = found.changed_cases(
+                selected = comparison.changed_cases(
                     direction=direction, attribute=attribute, within=within
                 )
                 self._selected.add(key, selected)
@@ -192,15 +192,15 @@ class RunDiffs:
 
 def _state(run: StoredRun) -> Hashable:
     """Return what changes when the files of a run change."""
-    found = []
+    files = []
     for name in (MANIFEST, NOTES, RESULTS):
         try:
             status = (run.path / name).stat()
         except OSError:
-            found.append((name, 0, 0))
+            files.append((name, 0, 0))
         else:
-            found.append((name, status.st_mtime_ns, status.st_size))
-    return run.path, *found
+            files.append((name, status.st_mtime_ns, status.st_size))
+    return run.path, *files
 
 
 _Value = TypeVar("_Value")
@@ -223,10 +223,10 @@ class RecentValues(Generic[_Value]):
 
     def get(self, key: Hashable) -> _Value | None:
         """Return a value, which becomes the most recently used value."""
-        found = self._values.pop(key, None)
-        if found is not None:
-            self._values[key] = found
-        return found
+        value = self._values.pop(key, None)
+        if value is not None:
+            self._values[key] = value
+        return value
 
     def add(self, key: Hashable, value: _Value) -> None:
         """Keep a value, and drop values that were not used for the longest time."""

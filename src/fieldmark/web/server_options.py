@@ -120,7 +120,7 @@ class Models(NamedTuple):
     def for_run(self) -> Models:
         """Return the same models with budgets and usage counters of their own."""
         provider, safety = (
-            replace(each) if isinstance(each, Connection) else each for each in self
+            replace(model) if isinstance(model, Connection) else model for model in self
         )
         return Models(cast("Provider | None", provider), safety)
 

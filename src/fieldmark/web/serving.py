@@ -52,8 +52,8 @@ def listen(options: ServerOptions, *, host: str, port: int, acknowledged: bool =
     """Bind an address; an address that other machines can reach must be acknowledged."""
     check_bind(host, acknowledged=acknowledged)
     try:
-        found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
-        family, kind, protocol, _, address = found[0]
+        addresses = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = addresses[0]
         bound = socket.socket(family, kind, protocol)
         try:
             # On Windows, SO_REUSEADDR would let another program take over the port.

@@ -66,13 +66,13 @@ def _recommendations(result: CaseResult) -> list[JsonValue]:
     clusters.add(MistakeReader().read(result.outcomes, result.attributes, case))
     return [
         {
-            "pattern": each.pattern.name,
-            "title": each.pattern.title,
-            "hint": each.pattern.hint,
-            "mistakes": each.number,
-            "fields": [example.path for example in each.examples],
+            "pattern": cluster.pattern.name,
+            "title": cluster.pattern.title,
+            "hint": cluster.pattern.hint,
+            "mistakes": cluster.number,
+            "fields": [example.path for example in cluster.examples],
         }
-        for each in clusters.largest()
+        for cluster in clusters.largest()
     ]
 
 
@@ -125,17 +125,17 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "quality": run_quality(summary, comparators),
         "domains": domain_lines(summary),
         "evaluators": evaluator_lines(summary),
-        "detection": [each.to_json() for each in detection_tables(summary)],
+        "detection": [table.to_json() for table in detection_tables(summary)],
         "slices": state.redactor.redact(slice_lines(summary)),
         "confidence": confidence_view(summary),
-        "patterns": {name: each.title for name, each in BY_NAME.items()},
+        "patterns": {name: pattern.title for name, pattern in BY_NAME.items()},
         "warnings": state.redactor.redact(list(summary.warnings)),
     }
 
 
 def _parent_title(state: AppState, parent: str) -> str:
     """Return the name of the run that a run was rescored from; empty if there is none."""
-    entries = (each.entry for each in state.catalog.entries() if parent)
+    entries = (listed.entry for listed in state.catalog.entries() if parent)
     title = next((entry.title for entry in entries if entry.id == parent), "")
     return state.redactor.redact_text(title)
 
@@ -144,11 +144,11 @@ def review_view(state: AppState, run: str) -> JsonObject:
     """Return the data for the page of a review besides its fields."""
     stored = state.catalog.open(run)
     summary = stored.summary
-    listed = [each.entry for each in reversed(state.catalog.entries())]
-    own = next((each for each in listed if each.id == run), RunEntry(run, stored.status))
-    complete = [each for each in listed if each.id != run and each.status == COMPLETE]
-    others = [each for each in complete if _has_cases_of(each, own)]
-    others.sort(key=lambda each: each.comparable != own.comparable)
+    listed = [listed_run.entry for listed_run in reversed(state.catalog.entries())]
+    own = next((entry for entry in listed if entry.id == run), RunEntry(run, stored.status))
+    complete = [entry for entry in listed if entry.id != run and entry.status == COMPLETE]
+    others = [entry for entry in complete if _has_cases_of(entry, own)]
+    others.sort(key=lambda entry: entry.comparable != own.comparable)
     return {
         "run": run,
         "title": shown_title(state, stored),
@@ -159,11 +159,11 @@ def review_view(state: AppState, run: str) -> JsonObject:
         "confidence": summary is not None and summary.confidence is not None,
         "others": [
             {
-                "id": each.id,
-                "name": state.redactor.redact_text(each.title),
-                "comparable": each.comparable == own.comparable,
+                "id": entry.id,
+                "name": state.redactor.redact_text(entry.title),
+                "comparable": entry.comparable == own.comparable,
             }
-            for each in others[:_MAX_OTHER_RUNS]
+            for entry in others[:_MAX_OTHER_RUNS]
         ],
     }
 
@@ -185,8 +185,8 @@ def rescore_view(state: AppState, run: str) -> JsonObject:
         "applied": stored.manifest.convention.name,
         "problem": rescore_problem(state, stored),
         "attributes": [
-            {"attribute": each.path, "comparator": each.comparator}
-            for each in stored.compared_attributes
+            {"attribute": attribute.path, "comparator": attribute.comparator}
+            for attribute in stored.compared_attributes
         ],
     }
 

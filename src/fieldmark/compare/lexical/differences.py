@@ -46,12 +46,12 @@ def find_difference(names: Iterable[str], expected: str, candidate: str) -> str:
 
 def _compare_dates(expected: str, candidate: str) -> str:
     pair = pair_tokens(expected, candidate)
-    for what, kind in (("dates", TextTokenKind.DATE), ("times", TextTokenKind.TIME)):
+    for noun, kind in (("dates", TextTokenKind.DATE), ("times", TextTokenKind.TIME)):
         expected_dates, candidate_dates = (
             [token for token in side if token.kind is kind] for side in pair.sides
         )
         if max(len(expected_dates), len(candidate_dates)) > _MAX_DATES:
-            return f"too many {what} to compare (limit {_MAX_DATES})"
+            return f"too many {noun} to compare (limit {_MAX_DATES})"
         missing = [
             date.written
             for date in expected_dates
@@ -63,7 +63,7 @@ def _compare_dates(expected: str, candidate: str) -> str:
             if not any(map(partial(_same_date, date), pair.all_expected))
         ]
         if missing or extra:
-            return _difference(what, missing, extra)
+            return _difference(noun, missing, extra)
     return ""
 
 
@@ -279,11 +279,11 @@ def _excluded() -> Mapping[str, frozenset[str]]:
     return excluded
 
 
-def _difference(what: str, expected: Sequence[str], candidate: Sequence[str]) -> str:
+def _difference(noun: str, expected: Sequence[str], candidate: Sequence[str]) -> str:
     if not expected and not candidate:
         return ""
-    verb = "" if " " in what else " differ"
-    return f"{what}{verb}: {_first_few(expected)} vs. {_first_few(candidate)}"
+    verb = "" if " " in noun else " differ"
+    return f"{noun}{verb}: {_first_few(expected)} vs. {_first_few(candidate)}"
 
 
 def _first_few(items: Sequence[str]) -> str:

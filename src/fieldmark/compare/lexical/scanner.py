@@ -278,7 +278,7 @@ def _scan_word(text: str, position: int, segment: int) -> _Scanned:
 
 
 def _scan_value(text: str, position: int, segment: int) -> _Scanned:
-    """Return the value at a place of a text, and where it ends."""
+    """Return the value at a position of a text, and where it ends."""
     for pattern in _compiled(_DATES):
         match = pattern.match(text, position)
         if match:

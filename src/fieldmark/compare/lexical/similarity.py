@@ -47,7 +47,7 @@ _CAPPED: Final = 0.75
 
 
 def lexical_similarity(expected: str, candidate: str) -> float:
-    """Return how much of two texts has a counterpart in the other one, from 0 to 1.
+    """Return the share of two texts that has a counterpart in the other text, from 0 to 1.
 
     >>> lexical_similarity("two years", "24 months")
     1.0
@@ -81,7 +81,7 @@ _NAMES_NOTHING: Final = frozenset({"none", "nil", "nothing", "no", "n/a"})
 
 
 def _says_none(tokens: Sequence[TextToken], others: Sequence[TextToken]) -> bool:
-    """Whether a text is just "none", and the other one says what there is none of."""
+    """Whether a text is just "none", and the other text names what is missing: "no allergies"."""
     return (
         len(tokens) == 1
         and tokens[0].written.lower() in _NAMES_NOTHING
@@ -324,7 +324,7 @@ def _periods_of(token: TextToken) -> list[Period]:
 
 
 def is_within(token: TextToken, other: TextToken) -> bool:
-    """Whether a date can be a part of another one; a year that one of them omits is not compared.
+    """Whether a date can be a part of another date; a year that one of them omits is not compared.
 
     >>> day, month = (read_text(text)[0] for text in ("3 May", "May 2024"))
     >>> is_within(day, month), is_within(month, day)

@@ -41,7 +41,7 @@ def read_text(text: str) -> tuple[TextToken, ...]:
     >>> [token.written for token in read_text("Paid $1,500.00 on 3 May 2024")]
     ['Paid', '$1,500.00', 'on', '3 May 2024']
     """
-    return _read_short(text) if len(text) <= _CACHED_LENGTH else _read(text)
+    return _read_short_text(text) if len(text) <= _CACHED_LENGTH else _read_tokens(text)
 
 
 _CACHED_LENGTH: Final = 80
@@ -49,11 +49,11 @@ _CACHED_LENGTH: Final = 80
 
 
 @lru_cache(maxsize=4096)
-def _read_short(text: str) -> tuple[TextToken, ...]:
-    return _read(text)
+def _read_short_text(text: str) -> tuple[TextToken, ...]:
+    return _read_tokens(text)
 
 
-def _read(text: str) -> tuple[TextToken, ...]:
+def _read_tokens(text: str) -> tuple[TextToken, ...]:
     folded = fold(text)
     pieces = _join_numbers(_read_number_words(list(scan(folded))))
     tokens = _without_repeats(_with_labels(_replace_phrases(pieces), folded))
@@ -226,7 +226,7 @@ def _join_numbers(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _sum_of_units(first: TextToken, second: TextToken) -> TextToken | None:
-    """Return the sum of a number and another one in a smaller unit: 5 ft 10 in, 2 h 30 min."""
+    """Return the sum of two numbers, the second in a smaller unit: 5 ft 10 in, 2 h 30 min."""
     keys = frozenset[Key](
         Quantity(large.measure, large.value + small.value)
         for large in first.keys
@@ -316,7 +316,7 @@ def _can_add(total: Fraction, part: Fraction) -> bool:
 
 
 def _number_words(pieces: Sequence[Piece], start: int) -> tuple[Fraction | None, int]:
-    """Return the number that words at a place spell out, and where it ends.
+    """Return the number that the words from `start` on spell out, and where it ends.
 
     >>> words = [Piece(word) for word in "two and a half percent".split()]
     >>> _number_words(words, 0)
@@ -441,7 +441,7 @@ _FREQUENCIES: Final[Mapping[Key, str]] = {
     Quantity("months", Fraction(6)): "semiannual",
     Quantity("months", Fraction(12)): "annual",
 }
-"""What "every" means before these periods."""
+"""The meanings of "every" before these periods."""
 
 
 def _longest_phrase(

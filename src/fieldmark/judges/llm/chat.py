@@ -77,7 +77,7 @@ def grade_samples(
     questions: list[Question] = [
         {"data": data, "ids": list(ids), "repeat": repeat, **shown} for repeat in range(samples)
     ]
-    found = client.lookup(questions)
+    cached = client.lookup(questions)
 
     def request(repeat: int) -> CachedResponse:
         grades, call = request_grades(client, connection, prompt, data, ids, repeat, images=images)
@@ -85,7 +85,7 @@ def grade_samples(
         (stored,) = client.store([questions[repeat]], [new])
         return stored
 
-    missing = [repeat for repeat, response in enumerate(found) if response is None]
+    missing = [repeat for repeat, response in enumerate(cached) if response is None]
     if len(missing) > 1:
         threads = min(connection.concurrency, len(missing))
         with llm_threads(threads) as pool:
@@ -95,7 +95,7 @@ def grade_samples(
     responses = dict(zip(missing, requested, strict=True))
     return [
         Sample(_cached_grades(response.value, ids), response.call)
-        for repeat, known in enumerate(found)
+        for repeat, known in enumerate(cached)
         for response in [known or responses[repeat]]
     ]
 

@@ -141,8 +141,8 @@ class LlmClient:
         it uses.
         """
         keys = [self._key(question) for question in questions]
-        found = self._cache.find(keys)
-        responses = [found.get(key) for key in keys]
+        cached = self._cache.find(keys)
+        responses = [cached.get(key) for key in keys]
         for response in responses:
             if response is not None and record:
                 self._connection.usage_log.record_response(response.call)
@@ -194,8 +194,8 @@ class LlmClient:
         if attempt.response is not None:
             return attempt.response
         times = f" ({attempts} attempts)" if attempts > 1 else ""
-        place = self._connection.endpoint.netloc
-        raise LlmCallError(self.redact(f"{place}: {attempt.failure}") + times, attempt.status)
+        host = self._connection.endpoint.netloc
+        raise LlmCallError(self.redact(f"{host}: {attempt.failure}") + times, attempt.status)
 
     def redact(self, text: str) -> str:
         """Return a text with the API key redacted."""

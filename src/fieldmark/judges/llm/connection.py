@@ -327,8 +327,8 @@ class ChatConnection(Connection):
 
     def _reply_limits(self) -> list[int]:
         sent = self.with_request_options({"max_tokens": self.max_reply_tokens})
-        found = (sent.get(option) for option in _REPLY_LIMITS)
-        return [int(limit) for limit in found if isinstance(limit, int | float)]
+        limits = (sent.get(option) for option in _REPLY_LIMITS)
+        return [int(limit) for limit in limits if isinstance(limit, int | float)]
 
     def parameters(self) -> JsonObject:
         """Return the options that a response depends on."""

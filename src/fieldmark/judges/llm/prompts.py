@@ -101,7 +101,7 @@ def _delimited(nonce: str, text: str) -> str:
 def _data_text(data: JsonValue) -> str:
     text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     for pattern in (_SURROGATE, _CHAT_MARKUP):
-        text = pattern.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+        text = pattern.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
     return text
 
 
@@ -121,19 +121,19 @@ def check_template(
 
     A variable may also be a path below one of `paths`, such as `input.text` below `input`.
     """
-    found = template_variables(template)
-    for name in found:
+    names = template_variables(template)
+    for name in names:
         root = name.partition(".")[0].partition("[")[0]
         below = name != root and root in paths and is_path(name) and "*" not in name
         if name not in variables and not below:
-            listed = ", ".join([*variables, *(f"{each}.PATH" for each in paths)])
+            listed = ", ".join([*variables, *(f"{path}.PATH" for path in paths)])
             raise OptionError(option, f"unknown variable {name!r}; must be one of: {listed}")
-    return found
+    return names
 
 
 def fill_template(template: str, text_of: Callable[[str], str]) -> str:
     """Return a template with the text of each variable."""
-    return _VARIABLE.sub(lambda found: text_of(found[1]), template)
+    return _VARIABLE.sub(lambda variable: text_of(variable[1]), template)
 
 
 class FewShotExample(NamedTuple):

@@ -100,16 +100,18 @@ class FileResponseCache:
 
     def find(self, keys: Sequence[str]) -> dict[str, CachedResponse]:
         """Return the cached responses by key; keys without one are left out."""
-        found: dict[str, CachedResponse] = {}
+        responses: dict[str, CachedResponse] = {}
         with self._lock, _cache_errors(self._file):
             for key, text in self._database.execute(_FIND, [json.dumps(keys)]):
                 value, call = json.loads(text)
-                found[key] = CachedResponse(value, LlmCall(*call))
-        return found
+                responses[key] = CachedResponse(value, LlmCall(*call))
+        return responses
 
     def store(self, responses: Iterable[tuple[str, CachedResponse]]) -> dict[str, CachedResponse]:
         """Store responses and return the cached ones; another process may have been first."""
-        rows = [(key, json.dumps([each.value, list(each.call)])) for key, each in responses]
+        rows = [
+            (key, json.dumps([response.value, list(response.call)])) for key, response in responses
+        ]
         with self._lock, _cache_errors(self._file):
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -141,7 +143,7 @@ class MemoryResponseCache:
     def store(self, responses: Iterable[tuple[str, CachedResponse]]) -> dict[str, CachedResponse]:
         """Store responses, drop the oldest ones beyond the limit, and return the cached ones."""
         with self._lock:
-            stored = {key: self._responses.setdefault(key, each) for key, each in responses}
+            stored = {key: self._responses.setdefault(key, response) for key, response in responses}
             while len(self._responses) > _MAX_IN_MEMORY:
                 del self._responses[next(iter(self._responses))]
             return stored

@@ -190,10 +190,10 @@ def _produced_case(
         value = MISSING if response.value is MISSING else to_json_value(response.value, dialect)
         return case._replace(candidate=value)
     try:
-        found = read(case.expected, response.text)
+        parsed = read(case.expected, response.text)
     except DataError as error:
         return case._replace(input=CaseInput.PARSE_ERROR, note=error.message)
-    return case._replace(candidate=found.value, parsed_from=found.parsed_from)
+    return case._replace(candidate=parsed.value, parsed_from=parsed.parsed_from)
 
 
 # --- cached responses -----------------------------------------------------------------------------

@@ -84,16 +84,16 @@ class ChatTarget(ChatConnection):
         ChatConnection.__post_init__(self)
         if is_blank(self.prompt):
             raise OptionError("prompt", "is required unless prompt_file is set")
-        found = [
+        problems = [
             *check_template("prompt", self.prompt, _VARIABLES, _PATHS),
             *check_template("system", self.system, _VARIABLES, _PATHS),
         ]
         check_file_paths("files", self.files)
-        if not self.files and not any(name.startswith(_PATHS) for name in found):
+        if not self.files and not any(name.startswith(_PATHS) for name in problems):
             raise OptionError("prompt", "must contain {{input}}, unless files are sent")
         if self.schema is not None:
             return
-        if "schema" in found:
+        if "schema" in problems:
             raise OptionError("schema", "is required, because the prompt contains {{schema}}")
         if self.reply_format is ReplyFormat.JSON_SCHEMA:
             raise OptionError("reply_format", "json_schema requires schema")

@@ -52,7 +52,9 @@ def get_health(state: StateDependency) -> ApiResponse:
 def list_prompts() -> ApiResponse:
     """List the exact prompts that are sent to language models."""
     block = DataBlock("(nonce)", "(the data, as JSON)")
-    listed = [{**each.identity(), "messages": each.messages(block, ["(id)"])} for each in _PROMPTS]
+    listed = [
+        {**prompt.identity(), "messages": prompt.messages(block, ["(id)"])} for prompt in _PROMPTS
+    ]
     return ApiResponse({"prompts": listed})
 
 

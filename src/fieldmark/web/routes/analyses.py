@@ -105,8 +105,8 @@ def _improve(request: AnalysisRequest, reading: _Reading) -> JsonValue:
 
 
 def _slices(request: AnalysisRequest, reading: _Reading) -> JsonValue:
-    found = find_slices(reading.open(request.runs[0]))
-    return reading.state.redactor.redact(found.to_dict())
+    slices = find_slices(reading.open(request.runs[0]))
+    return reading.state.redactor.redact(slices.to_dict())
 
 
 def _diff(request: AnalysisRequest, reading: _Reading) -> JsonValue:
@@ -153,10 +153,10 @@ async def preview(run: str, request: PreviewRequest, state: StateDependency) -> 
     """
     stored = state.catalog.open(run)
     options = request.counting(_rules(request, stored, state.options.models))
-    found = await state.run_evaluation(
+    result = await state.run_evaluation(
         lambda: preview_rules(stored, limit=request.limit, **options)
     )
-    return ApiResponse(state.redactor.redact(found.to_dict()))
+    return ApiResponse(state.redactor.redact(result.to_dict()))
 
 
 @router.post(
@@ -185,8 +185,8 @@ def _rules(request: PreviewRequest | RescoreRequest, run: StoredRun, models: Mod
 
     The safety of predictions is taken from the run, unless the rules name a judge.
     """
-    given: JsonValue = request.all_rules(run.manifest.rules)
-    return resolve_rules({} if given is None else given, Models(models.provider))
+    rules: JsonValue = request.all_rules(run.manifest.rules)
+    return resolve_rules({} if rules is None else rules, Models(models.provider))
 
 
 class _Rescore:

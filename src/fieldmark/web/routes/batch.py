@@ -79,11 +79,7 @@ def list_files(query: Annotated[FileQuery, Query()], state: StateDependency) -> 
         entries = state.roots.list_directory(query.path, _MAX_LISTED)
     else:
         entries = [FileEntry(name, directory=True, bytes=0) for name in state.roots.names]
-    return ApiResponse({"path": query.path, "entries": [to_json(each) for each in entries]})
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0
+    return ApiResponse({"path": query.path, "entries": [to_json(entry) for entry in entries]})
 
 
 class _Batch:
@@ -115,7 +111,8 @@ class _Batch:
         try:
             return self._score(job, run)
         except JobCancelled:
-            if _size(run / RESULTS):
+            results = run / RESULTS
+            if results.is_file() and results.stat().st_size:
                 record_input_sources(run, self._sources, self._request.pages)
                 self._annotate(run)
                 # Cases are stored after the progress that was reported last.
@@ -146,12 +143,12 @@ class _Batch:
         truth, *candidate = [source.copy for source in self._sources]
         models = state.options.models.for_run()
         rules = resolve_rules(request.all_rules(state.options.rules or None), models)
-        given = request.run_options(rules)
-        given["pages"], given["out"] = self._pages, run
+        run_options = request.run_options(rules)
+        run_options["pages"], run_options["out"] = self._pages, run
         options = complete_options(
             truth=truth,
             candidate=candidate[0] if candidate else None,
-            **given,
+            **run_options,
         )
         result = score_with(options, progress=report_progress)
         record_input_sources(run, self._sources, self._request.pages)
@@ -207,8 +204,8 @@ class Uploads:
         elif source.files is not None:
             copy = self._target(side, "files")
             copy.mkdir()
-            for each in source.files:
-                (copy / each.name).write_bytes(each.text.encode("utf-8", "surrogatepass"))
+            for uploaded in source.files:
+                (copy / uploaded.name).write_bytes(uploaded.text.encode("utf-8", "surrogatepass"))
         else:
             copy = self._target(side, f"{side}.jsonl")
             with copy.open("wb") as lines:
@@ -262,7 +259,7 @@ def record_input_sources(run: Path, sources: Sequence[InputSource], pages: str) 
     try:
         manifest = open_run(run).manifest
         inputs = tuple(
-            each._replace(name=names.get(each.name, each.name)) for each in manifest.inputs
+            stored._replace(name=names.get(stored.name, stored.name)) for stored in manifest.inputs
         )
         options = manifest.options
         if None in files:

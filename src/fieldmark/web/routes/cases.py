@@ -6,7 +6,6 @@ A case also has page images, and predictions of comparable runs that can be comp
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Request
@@ -23,7 +22,7 @@ from fieldmark.runs.run_index import COMPLETE
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
-from fieldmark.web.case_index import CaseHead, SelectedCases
+from fieldmark.web.case_index import SelectedCases
 from fieldmark.web.page_images import CasePages
 from fieldmark.web.request_models import CaseQuery, ExplainQuery, OutcomeQuery
 from fieldmark.web.response_models import (
@@ -103,8 +102,8 @@ def explain_case_field(
     """Explain the outcome of one field: its items, rule, similarity and cost."""
     index = state.catalog.cases(run)
     stored = index.case(case)
-    found = explain_field(RunRules(index.run), stored, query.path)
-    return ApiResponse(state.redactor.redact(found.to_dict()))
+    explanation = explain_field(RunRules(index.run), stored, query.path)
+    return ApiResponse(state.redactor.redact(explanation.to_dict()))
 
 
 @router.get("/runs/{run}/outcomes", response_model=OutcomeListResponse, responses=errors(404, 422))
@@ -114,32 +113,22 @@ def list_outcomes(
     """List the outcomes of all fields, starting at a case; `next` is the next case."""
     index = state.catalog.cases(run)
     numbers = [
-        head.number for head in index.heads[query.from_case - 1 :] if _may_contain(head, query)
+        head.number
+        for head in index.heads[query.from_case - 1 :]
+        # The number of mistakes is known without the row.
+        if query.outcome not in ErrorCounts._fields or getattr(head.errors_by_type, query.outcome)
     ]
     rows: list[JsonObject] = []
     for number, stored in zip(numbers, index.open(numbers), strict=True):
         if len(rows) >= query.limit:
             return ApiResponse({"outcomes": rows, "next": number})
-        rows += _outcome_rows(number, stored, query)
+        for field in stored.iter_fields():
+            wanted = query.outcome in {None, field.outcome}
+            if wanted and query.attribute in {None, field.attribute}:
+                values = field.to_dict()
+                shown: JsonObject = {key: values[key] for key in _OUTCOME_KEYS if key in values}
+                rows.append({"case": number, "case_id": stored.id, **shown})
     return ApiResponse({"outcomes": rows, "next": None})
-
-
-def _may_contain(head: CaseHead, query: OutcomeQuery) -> bool:
-    """Whether a case can have a requested outcome, according to its head."""
-    return query.outcome not in ErrorCounts._fields or bool(
-        getattr(head.errors_by_type, query.outcome)
-    )
-
-
-def _outcome_rows(number: int, case: CaseResult, query: OutcomeQuery) -> Iterator[JsonObject]:
-    for field in case.iter_fields():
-        if query.outcome not in {None, field.outcome}:
-            continue
-        if query.attribute not in {None, field.attribute}:
-            continue
-        stored = field.to_dict()
-        row: JsonObject = {key: stored[key] for key in _OUTCOME_KEYS if key in stored}
-        yield {"case": number, "case_id": case.id, **row}
 
 
 _MAX_RUNS: Final = 10
@@ -170,15 +159,15 @@ def _consistency(run: str, number: int, state: AppState) -> JsonObject:
     if not own.has_values:
         message = "The run was saved without values, so its predictions cannot be compared."
         raise ApiError(ErrorCode.INVALID_DATA, message)
-    found = {run: own, **_in_other_runs(run, own.id, state)}
-    response: JsonObject = {"runs": list(found)}
-    if len(found) == 1:
+    cases = {run: own, **_in_other_runs(run, own.id, state)}
+    response: JsonObject = {"runs": list(cases)}
+    if len(cases) == 1:
         return {**response, "consistency": None, "agreement": {}}
     manifest = state.catalog.open(run).manifest
     options = manifest.convention.options
     compared = compare_many(
         own.expected,
-        [None if each.candidate is MISSING else each.candidate for each in found.values()],
+        [None if case.candidate is MISSING else case.candidate for case in cases.values()],
         rules=resolve_rules(manifest.rules, Models()),
         convention=manifest.convention.name,
         options={name: value for name, value in options.items() if name in _COUNTING},
@@ -192,19 +181,19 @@ def _consistency(run: str, number: int, state: AppState) -> JsonObject:
 
 def _in_other_runs(run: str, case_id: str, state: AppState) -> dict[str, CaseResult]:
     """Return the case in the newest runs that are comparable with a run."""
-    entries = [each.entry for each in reversed(state.catalog.entries())]
-    comparable = next((each.comparable for each in entries if each.id == run), "")
-    found: dict[str, CaseResult] = {}
+    entries = [listed.entry for listed in reversed(state.catalog.entries())]
+    comparable = next((entry.comparable for entry in entries if entry.id == run), "")
+    cases: dict[str, CaseResult] = {}
     for entry in entries:
         if entry.id == run or entry.archived or entry.status != COMPLETE:
             continue
-        if not comparable or entry.comparable != comparable or len(found) >= _MAX_RUNS - 1:
+        if not comparable or entry.comparable != comparable or len(cases) >= _MAX_RUNS - 1:
             continue
         other: StoredRun = state.catalog.open(entry.id)
         case = other.find(case_id)
         if case is not None and case.has_values:
-            found[entry.id] = case
-    return found
+            cases[entry.id] = case
+    return cases
 
 
 _Case = Annotated[int, Path(ge=1, description="The number of the case, starting at 1.")]
@@ -216,9 +205,9 @@ _Page = Annotated[int, Path(ge=1, description="The number of the page, starting 
 )
 def list_pages(run: str, case: _Case, state: StateDependency) -> ApiResponse:
     """List the page images of a case: files below the directories given as `--pages`."""
-    found = _find(state, run, case)
+    case_pages = _find(state, run, case)
     return ApiResponse(
-        {"pages": [page.to_dict() for page in found.pages], "problems": found.problems}
+        {"pages": [page.to_dict() for page in case_pages.pages], "problems": case_pages.problems}
     )
 
 

@@ -41,10 +41,10 @@ _DIRECTIONS: Final[Mapping[str, Direction]] = {
 @router.get("/diff", response_model=DiffResponse, responses=errors(404, 422, 429))
 async def compare_runs(query: Annotated[DiffQuery, Query()], state: StateDependency) -> Response:
     """Compare run `b` with run `a`: improved and worse cases, and the significance of changes."""
-    found, view = await state.run_evaluation(_diff, query, state)
+    comparison, view = await state.run_evaluation(_diff, query, state)
     if not query.changes:
         return Response(view, media_type=JSON)
-    return StreamingResponse(_with_changes(view, found, state.redactor), media_type=JSON)
+    return StreamingResponse(_with_changes(view, comparison, state.redactor), media_type=JSON)
 
 
 @router.get("/diff/tables", responses=errors(404, 422, 429))
@@ -54,7 +54,10 @@ async def get_tables(query: Annotated[DiffQuery, Query()], state: StateDependenc
     A table has `columns` with `key`, `title`, `format` and `align`, and `rows` whose cells have a
     `value`, its `text` and a `tone`. The rows are sorted for display.
     """
-    return ApiResponse(await state.run_evaluation(_tables, query, state))
+    tables = await state.run_evaluation(
+        lambda: state.redactor.redact(change_tables(_compared(query, state)))
+    )
+    return ApiResponse(tables)
 
 
 @router.get("/diff/cases", response_model=DiffCasesResponse, responses=errors(404, 422, 429))
@@ -80,26 +83,25 @@ def _compared(query: DiffQuery, state: AppState) -> DiffResult:
     return state.diffs.get(before, after, force=query.force, rescore=query.rescore)
 
 
-def _tables(query: DiffQuery, state: AppState) -> JsonValue:
-    return state.redactor.redact(change_tables(_compared(query, state)))
-
-
 def _diff(query: DiffQuery, state: AppState) -> tuple[DiffResult, bytes]:
     """Return the comparison of two runs, and everything but the changed cases as JSON."""
-    found = _compared(query, state)
-    view = found.to_dict(changes=False)
-    view["conclusion"] = {**cast("JsonObject", view["conclusion"]), **found.conclusion_to_json()}
-    return found, finite_json(state.redactor.redact(view))
+    comparison = _compared(query, state)
+    view = comparison.to_dict(changes=False)
+    view["conclusion"] = {
+        **cast("JsonObject", view["conclusion"]),
+        **comparison.conclusion_to_json(),
+    }
+    return comparison, finite_json(state.redactor.redact(view))
 
 
-def _with_changes(view: bytes, found: DiffResult, redactor: PathRedactor) -> Iterator[bytes]:
+def _with_changes(view: bytes, comparison: DiffResult, redactor: PathRedactor) -> Iterator[bytes]:
     """Yield the JSON of a comparison with its changed cases, which are not held in memory."""
     yield view[:-1]
-    for name, changes in found.listed_changes.items():
+    for name, changes in comparison.listed_changes.items():
         yield b',"%s":[' % name.encode()
         for start in range(0, len(changes), _STREAMED_CASES):
             part = changes[start : start + _STREAMED_CASES]
-            cases = finite_json(redactor.redact([each.to_dict() for each in part]))
+            cases = finite_json(redactor.redact([change.to_dict() for change in part]))
             yield b"," * (start > 0) + cases[1:-1]
         yield b"]"
     yield b"}"
@@ -109,9 +111,9 @@ def _changed_cases(query: DiffCasesQuery, state: AppState) -> JsonValue:
     page = slice(query.offset, query.offset + query.limit)
     rows: list[JsonValue]
     if len(query.b) == 1:
-        found, changes = _changes(query, state)
+        comparison, changes = _changes(query, state)
         total = len(changes)
-        rows = [*change_lines(found, changes[page])]
+        rows = [*change_lines(comparison, changes[page])]
     else:
         differing = _differing_cases(query, state)
         total = len(differing)
@@ -134,14 +136,14 @@ def _case_of_runs(query: DiffCaseQuery, state: AppState) -> JsonValue:
         ids = [change.case_id for _, change in _changes(query, state)[1]]
     else:
         ids = [heads[0].id for heads in _differing_cases(query, state)]
-    place = ids.index(query.case) if query.case in ids else None
+    index = ids.index(query.case) if query.case in ids else None
     return {
         "case_id": query.case,
         "runs": list[JsonValue](runs),
-        "position": None if place is None else place + 1,
+        "position": None if index is None else index + 1,
         "total": len(ids),
-        "previous": ids[place - 1] if place else None,
-        "next": ids[place + 1] if place is not None and place + 1 < len(ids) else None,
+        "previous": ids[index - 1] if index else None,
+        "next": ids[index + 1] if index is not None and index + 1 < len(ids) else None,
     }
 
 
@@ -149,7 +151,7 @@ def _case_of_run(run: str, case_id: str, state: AppState) -> JsonObject:
     """Return a case of a run with its documents; the number of a case that it lacks is null."""
     index = state.catalog.cases(run)
     named: JsonObject = {"run": run, "title": shown_title(state, state.catalog.open(run))}
-    head = next((each for each in index.heads if each.id == case_id), None)
+    head = next((head for head in index.heads if head.id == case_id), None)
     if head is None:
         return {**named, "number": None}
     [case] = index.open([head.number])
@@ -161,9 +163,9 @@ def _changes(
 ) -> tuple[DiffResult, list[tuple[Direction, CaseChange]]]:
     """Return the comparison of two runs, and its changed cases that match the filters."""
     before, after = state.catalog.open(query.a), state.catalog.open(query.b[0])
-    found = state.diffs.get(before, after, force=query.force, rescore=query.rescore)
+    comparison = state.diffs.get(before, after, force=query.force, rescore=query.rescore)
     changes = state.diffs.changed_cases(
-        found,
+        comparison,
         direction=None if query.direction is None else _DIRECTIONS[query.direction],
         attribute=query.attribute,
         within=query.slice,
@@ -171,7 +173,7 @@ def _changes(
     if query.text.strip():
         ids = _ids_with_text(query, state)
         changes = [(way, change) for way, change in changes if change.case_id in ids]
-    return found, changes
+    return comparison, changes
 
 
 def _ids_with_text(query: DiffCasesQuery, state: AppState) -> set[str]:
@@ -192,7 +194,7 @@ def _differing_cases(query: DiffCasesQuery, state: AppState) -> list[list[CaseHe
     indexes = [state.catalog.cases(run) for run in (query.a, *query.b)]
     by_id = [{head.id: head for head in index.heads} for index in indexes]
     ids = _ids_with_text(query, state) if query.text.strip() else None
-    found: list[tuple[float, list[CaseHead]]] = []
+    differing: list[tuple[float, list[CaseHead]]] = []
     for case_id, first in by_id[0].items():
         if not all(case_id in heads for heads in by_id[1:]) or (
             ids is not None and case_id not in ids
@@ -204,10 +206,10 @@ def _differing_cases(query: DiffCasesQuery, state: AppState) -> list[list[CaseHe
             scores_and_types = ((head.score, head.errors_by_type) for head in heads)
             differs = len(set(zip(scores_and_types, wrong, strict=True))) > 1
         else:
-            differs = len({query.attribute in each for each in wrong}) > 1
+            differs = len({query.attribute in attributes for attributes in wrong}) > 1
         if differs:
             scores = [head.score for head in heads if head.score is not None]
             spread = max(scores) - min(scores) if scores else 0.0
-            found.append((-spread, heads))
-    found.sort(key=itemgetter(0))
-    return [heads for _, heads in found]
+            differing.append((-spread, heads))
+    differing.sort(key=itemgetter(0))
+    return [heads for _, heads in differing]

@@ -54,11 +54,11 @@ def cancel_job(job: str, state: StateDependency) -> ApiResponse:
 )
 async def stream_job_events(job: str, state: StateDependency) -> StreamingResponse:
     """Stream the state of a job whenever it changes."""
-    found = state.jobs.find(job)
+    running = state.jobs.find(job)
     if state.streams >= state.options.limits.streams:
         message = "Too many event streams are open. Try again later."
         raise ApiError(ErrorCode.BUSY, message, headers={"Retry-After": "5"})
-    return StreamingResponse(_events(found, state), media_type="text/event-stream")
+    return StreamingResponse(_events(running, state), media_type="text/event-stream")
 
 
 async def _events(job: BackgroundJob, state: AppState) -> AsyncIterator[bytes]:

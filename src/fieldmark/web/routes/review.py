@@ -50,15 +50,15 @@ async def get_review_queue(
 
 
 def _queue(run: str, query: ReviewQuery, state: AppState) -> JsonObject:
-    found = queue_of(
+    queue = queue_of(
         state.catalog.open(run),
         Queue(query.queue),
         number=query.number,
         attribute=query.attribute,
-        others=[state.catalog.open(each) for each in query.other],
+        others=[state.catalog.open(run_id) for run_id in query.other],
         seed=query.seed,
     )
-    return {**found.to_dict(), "fields": [_field(each) for each in found.fields]}
+    return {**queue.to_dict(), "fields": [_field(field) for field in queue.fields]}
 
 
 def _field(queued: QueuedField) -> JsonObject:
@@ -86,13 +86,18 @@ def add_review(run: str, request: ReviewRequest, state: StateDependency) -> ApiR
     index = state.catalog.cases(run)
     case = index.case(request.case)
     fields = [
-        each.field
-        for each in truth_fields(case)
-        if each.field.path == request.path
-        and values_hash(each.field.expected, each.field.candidate) == request.values_hash
+        truth_field.field
+        for truth_field in truth_fields(case)
+        if truth_field.field.path == request.path
+        and values_hash(truth_field.field.expected, truth_field.field.candidate)
+        == request.values_hash
     ]
     if request.candidate_path is not None:
-        fields = [each for each in fields if each.candidate_path == request.candidate_path]
+        fields = [
+            truth_field
+            for truth_field in fields
+            if truth_field.candidate_path == request.candidate_path
+        ]
     if not fields:
         message = "The run has no such field with these values. Open the page again."
         raise ApiError(ErrorCode.CONFLICT, message)
@@ -107,7 +112,8 @@ def add_review(run: str, request: ReviewRequest, state: StateDependency) -> ApiR
             replaces=request.replaces,
         )
     except ReviewConflictError as error:
-        raise ApiError(ErrorCode.CONFLICT, _sentence(str(error))) from error
+        text = str(error)
+        raise ApiError(ErrorCode.CONFLICT, f"{text[:1].upper()}{text[1:]}.") from error
     return ApiResponse(made.to_dict())
 
 
@@ -126,8 +132,8 @@ def undo(
 @router.get("/runs/{run}/review/effect", responses=errors(404, 422, 429))
 async def get_effect(run: str, state: StateDependency) -> ApiResponse:
     """Return all current decisions, and the metrics of the run with the reviewed truth."""
-    found = await state.run_evaluation(_review, run, state)
-    return ApiResponse(state.redactor.redact(found.to_dict()))
+    result = await state.run_evaluation(_review, run, state)
+    return ApiResponse(state.redactor.redact(result.to_dict()))
 
 
 def _review(run: str, state: AppState) -> ReviewResult:
@@ -158,16 +164,12 @@ async def download_review(run: str, name: str, state: StateDependency) -> Respon
 
 
 def _export(run: str, name: str, state: AppState) -> bytes:
-    found = _review(run, state)
+    result = _review(run, state)
     if name == "labels.jsonl":
-        return LabelSheet(run=run, labels=found.labels).to_jsonl()
+        return LabelSheet(run=run, labels=result.labels).to_jsonl()
     if name == "truth.jsonl":
-        found.check_export()
-        return b"".join(strict_json(row) + b"\n" for row in found.corrected_truth())
-    if name == "rules.json" and found.rules is not None:
-        return pretty_json(found.rules)
+        result.check_export()
+        return b"".join(strict_json(row) + b"\n" for row in result.corrected_truth())
+    if name == "rules.json" and result.rules is not None:
+        return pretty_json(result.rules)
     raise ApiError(ErrorCode.NOT_FOUND, "File not found.")
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

@@ -88,7 +88,7 @@ def list_runs(query: Annotated[RunQuery, Query()], state: StateDependency) -> Ap
     archived runs are in no group.
     """
     entries = list(reversed(state.catalog.entries()))
-    found = [each for each in entries if _matches(each, query)]
+    matching = [listed_run for listed_run in entries if _matches(listed_run, query)]
     listed = [
         {
             **cast("JsonObject", state.redactor.redact(entry.to_dict())),
@@ -97,11 +97,11 @@ def list_runs(query: Annotated[RunQuery, Query()], state: StateDependency) -> Ap
             "saved": saved,
             "valid_id": RUN_ID.fullmatch(entry.id) is not None,
         }
-        for entry, saved in found[query.offset : query.offset + query.limit]
+        for entry, saved in matching[query.offset : query.offset + query.limit]
     ]
-    groups = _groups((each.entry for each in entries), state)
+    groups = _groups((listed_run.entry for listed_run in entries), state)
     return ApiResponse(
-        {"total": len(found), "offset": query.offset, "runs": listed, "groups": groups}
+        {"total": len(matching), "offset": query.offset, "runs": listed, "groups": groups}
     )
 
 
@@ -153,16 +153,16 @@ def get_trend(query: Annotated[TrendQuery, Query()], state: StateDependency) -> 
     if query.run is not None:
         state.catalog.path(query.run)
     roots = state.catalog.directories
-    every = tuple(each.entry for each in state.catalog.entries())
+    every = tuple(listed_run.entry for listed_run in state.catalog.entries())
     shown = tuple(entry for entry in every if not entry.archived or entry.id == query.run)
     listed = RunList(entries=shown, roots=roots)
     series = listed.comparable(query.run)
     newest = RunList(entries=series[-_MAX_TREND_RUNS:], roots=roots)
-    found = newest.trend(query.metric).to_dict()
+    trend = newest.trend(query.metric).to_dict()
     by_id = {entry.id: entry for entry in newest.entries}
-    for place, step in enumerate(reversed(cast("list[JsonObject]", found["steps"]))):
+    for index, step in enumerate(reversed(cast("list[JsonObject]", trend["steps"]))):
         entry = by_id[str(step["run"])]
-        interval = newest.interval(entry.id, query.metric) if place < _MAX_INTERVALS else None
+        interval = newest.interval(entry.id, query.metric) if index < _MAX_INTERVALS else None
         step |= {
             "title": state.redactor.redact_text(entry.title),
             "started_at": entry.started_at,
@@ -172,7 +172,7 @@ def get_trend(query: Annotated[TrendQuery, Query()], state: StateDependency) -> 
         {
             "metric": query.metric,
             "convention": series[-1].convention if series else "",
-            **found,
+            **trend,
             "excluded": len(listed) - len(series),
         }
     )
@@ -196,10 +196,10 @@ def ranking_of(
         rescore=query.rescore,
     )
     ids = {str(run.path): run.path.name for run in runs}
-    found = ranking.page_data()
-    for line in cast("list[JsonObject]", found["runs"]):
+    view = ranking.page_data()
+    for line in cast("list[JsonObject]", view["runs"]):
         line["id"] = ids[str(line.pop("path"))]
-    return state.redactor.redact(found)
+    return state.redactor.redact(view)
 
 
 @router.get("/runs/{run}", response_model=RunResponse, responses=errors(404, 422))
@@ -232,8 +232,8 @@ def get_scores(run: str, state: StateDependency) -> ApiResponse:
 @router.get("/runs/{run}/improve", responses=errors(404, 422, 429))
 async def get_recommendations(run: str, state: StateDependency) -> ApiResponse:
     """Return what to fix first: attributes by potential gain, and groups of similar mistakes."""
-    found = await state.run_evaluation(lambda: improve_run(_finished_run(state, run)[0]))
-    return ApiResponse(found.to_dict())
+    recommendations = await state.run_evaluation(lambda: improve_run(_finished_run(state, run)[0]))
+    return ApiResponse(recommendations.to_dict())
 
 
 @router.get("/runs/{run}/mistakes", responses=errors(404, 422, 429))
@@ -247,8 +247,8 @@ async def get_mistakes(run: str, state: StateDependency) -> ApiResponse:
 @router.get("/runs/{run}/slices", responses=errors(404, 422, 429))
 async def get_weak_slices(run: str, state: StateDependency) -> ApiResponse:
     """Return the slices that are significantly weaker than the other cases, the weakest first."""
-    found = await state.run_evaluation(lambda: find_slices(_finished_run(state, run)[0]))
-    return ApiResponse(state.redactor.redact(found.to_dict()))
+    slices = await state.run_evaluation(lambda: find_slices(_finished_run(state, run)[0]))
+    return ApiResponse(state.redactor.redact(slices.to_dict()))
 
 
 @router.get(

@@ -51,17 +51,17 @@ _WRITE_LOCK: Final = threading.Lock()
 
 def list_rule_sets(state: AppState) -> list[JsonValue]:
     """Return the names of the rule sets of the workspace, and the number of their fields."""
-    found: list[JsonValue] = []
+    sets: list[JsonValue] = []
     for path in sorted(state.options.rule_sets.glob("*.json")):
         if path.is_file() and RULE_SET.fullmatch(path.stem):
             try:
                 fields = native_form(load_file(path).value).get("fields")
             except ConfigError:
                 fields = None  # the problem is shown when the set is opened
-            found.append(
+            sets.append(
                 {"name": path.stem, "fields": len(fields) if isinstance(fields, list) else 0}
             )
-    return found
+    return sets
 
 
 def _path(state: AppState, name: str) -> Path:
@@ -266,7 +266,7 @@ def export_strategies(state: StateDependency) -> ApiResponse:
 @router.get("/rule-sets", response_model=RuleSetListResponse, responses=errors())
 def get_rule_sets(state: StateDependency) -> ApiResponse:
     """List the named rule sets of the workspace, and the presets."""
-    presets: list[JsonValue] = [each.to_dict() for each in PRESETS]
+    presets: list[JsonValue] = [preset.to_dict() for preset in PRESETS]
     return ApiResponse({"sets": list_rule_sets(state), "presets": presets})
 
 
