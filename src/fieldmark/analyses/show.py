@@ -25,6 +25,7 @@ from fieldmark.model.outcomes import Attribute, ItemPlace
 from fieldmark.model.rule import Rules
 from fieldmark.plan.rule_matching import rules_of_field
 from fieldmark.report.case_view import case_view
+from fieldmark.report.difference_text import repeated_error_text
 from fieldmark.report.document import (
     Cell,
     Column,
@@ -42,12 +43,13 @@ from fieldmark.report.exports.common import (
     field_columns,
     field_row,
     is_mistake,
+    json_text,
     row_cells,
 )
 from fieldmark.report.exports.json import case_document
 from fieldmark.report.html.cases import CaseLine, repeated_errors, worst_cases
 from fieldmark.report.render import ShownRecord
-from fieldmark.report.tables import cost_facts, mistake_counts
+from fieldmark.report.tables import cost_facts, input_text, mistake_counts, outcome_text, score_text
 from fieldmark.rules.rule_catalog import normalization
 from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.runs.settings import resolve_settings
@@ -139,7 +141,7 @@ class CaseDetails(ShownRecord):
     def document(self, *, top: int | None = None) -> Document:
         """Return the verdict, errors that several values have in common, and the fields."""
         case = self.case
-        score = score_value_text(case.score, vacuous=case.vacuous)
+        score = score_text(case.score, vacuous=case.vacuous)
         verdict = case.verdict or case.status
         keys = field_columns(values=self.values, confidence=case.confidences is not None)
         rows: list[Row] = []
@@ -150,9 +152,9 @@ class CaseDetails(ShownRecord):
             rows.append(
                 {
                     **cells,
-                    "expected": Cell(cells.get("expected"), json_value_text(field.expected)),
-                    "candidate": Cell(cells.get("candidate"), json_value_text(field.candidate)),
-                    "outcome": Cell(field.outcome, outcome_value_text(field.outcome)),
+                    "expected": Cell(cells.get("expected"), json_text(field.expected)),
+                    "candidate": Cell(cells.get("candidate"), json_text(field.candidate)),
+                    "outcome": Cell(field.outcome, outcome_text(field.outcome)),
                 }
             )
         columns = [
@@ -163,7 +165,7 @@ class CaseDetails(ShownRecord):
         return Document(
             Line(f"{case.id}: {verdict}, score {score} ({case.convention.name})"),
             *(
-                Line(f"Repeated error: {repeated_error_value_text(error)}")
+                Line(f"Repeated error: {repeated_error_text(error)}")
                 for error in (repeated_errors(case) if self.values else ())
             ),
             Table(name="fields", columns=columns, rows=rows, top=top, noun="field"),
@@ -200,11 +202,11 @@ def show_case(run: RunLike, case_id: str, *, values: bool = True) -> CaseResult:
 
 def _list_row(line: CaseLine) -> Row:
     """Return a case with its mistakes as text, and by type for CSV."""
-    problem = "" if line.input == "ok" else input_value_text(line.input)
+    problem = "" if line.input == "ok" else input_text(line.input)
     verdict = line.verdict or line.status
     return {
         "case_id": line.id,
-        "score": Cell(line.score, score_value_text(line.score, vacuous=line.vacuous)),
+        "score": Cell(line.score, score_text(line.score, vacuous=line.vacuous)),
         "verdict": Cell(line.verdict, verdict, _TONES.get(verdict, Tone.BAD)),
         "status": line.status,
         "input": line.input,
@@ -264,7 +266,7 @@ class AppliedRule:
         """Return the rule for people."""
         # The options of `auto` belong to the comparison by meaning.
         used = not self.detected or self.detected == "semantic"
-        shown = _options_value_text(self.options or {}) if used else ""
+        shown = _options_text(self.options or {}) if used else ""
         name = f"{self.comparator}, here {self.detected}" if self.detected else self.comparator
         facts = [
             ("comparator", name),
@@ -326,7 +328,7 @@ class ExplainResult(ShownRecord):
             pairs.append(("path in the prediction", field.candidate_path))
         pairs.append(("attribute", field.attribute))
         for item in self.items:
-            pairs.append(("item", _item_value_text(item)))
+            pairs.append(("item", _item_text(item)))
         for side, value, presence in (
             ("expected", field.expected, field.expected_presence),
             ("predicted", field.candidate, field.candidate_presence),
@@ -519,7 +521,7 @@ def _enclosing_items(case: CaseResult, position: int, attribute: str) -> tuple[A
 # --- document -------------------------------------------------------------------------------------
 
 
-def _item_value_text(item: AlignedItem) -> str:
+def _item_text(item: AlignedItem) -> str:
     expected, candidate = (
         "none" if index is None else f"[{index}]" if isinstance(index, int) else index
         for index in (item.expected, item.candidate)
@@ -528,20 +530,20 @@ def _item_value_text(item: AlignedItem) -> str:
     return f"{item.list}: expected {expected}, predicted {candidate}{similarity}"
 
 
-def _options_value_text(options: JsonObject) -> str:
+def _options_text(options: JsonObject) -> str:
     """Return the options that are set, except for the threshold, which has a line of its own.
 
-    >>> _options_value_text({"inner": {"name": "fuzzy", "options": {"ignore": ["accents"]}}})
+    >>> _options_text({"inner": {"name": "fuzzy", "options": {"ignore": ["accents"]}}})
     'inner fuzzy (ignore accents)'
     """
     return ", ".join(
-        f"{name} {_option_value_text(value)}"
+        f"{name} {_option_text(value)}"
         for name, value in options.items()
         if value not in (None, [], {}, False) and name != "threshold"
     )
 
 
-def _option_value_text(value: JsonValue) -> str:
+def _option_text(value: JsonValue) -> str:
     """Return an option: a strategy as its name with its options, and a list by its members."""
     if isinstance(value, list):
         return ", ".join(map(_option_text, value))
@@ -549,11 +551,11 @@ def _option_value_text(value: JsonValue) -> str:
         return _value_text(value)
     name, options = value.get("name"), value.get("options")
     if not isinstance(name, str):
-        return _options_value_text(value)
+        return _options_text(value)
     set_options = options if isinstance(options, dict) else {}
     threshold = set_options.get("threshold")
     shown = [
-        _options_value_text(set_options),
+        _options_text(set_options),
         "" if threshold is None else f"threshold {_value_text(threshold)}",
     ]
     inner = ", ".join(filter(None, shown))
