@@ -7,7 +7,7 @@ from typing import Final
 
 import orjson
 
-from fieldmark.analyses.result import RunResult
+from fieldmark.analyses.run_result import RunResult
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
 from fieldmark.metrics.patterns import BY_NAME
