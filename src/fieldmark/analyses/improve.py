@@ -11,8 +11,8 @@ from typing import Final
 import orjson
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.recount import RecountedRun, RunLike, stored_run
-from fieldmark.analyses.result import RunResult
+from fieldmark.analyses.run_result import RunResult
+from fieldmark.analyses.saved_run import RecountedRun, RunLike, stored_run
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CountingOptions

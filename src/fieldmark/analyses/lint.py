@@ -202,7 +202,7 @@ class _Attribute:
         if presence(value) is not Presence.VALUE or value in ([], {}):
             self.empty += 1
             return
-        shown = value if isinstance(value, str) else _shown(value)
+        shown = value if isinstance(value, str) else _shortened(value)
         self.types.setdefault(
             _TYPE_NAMES.get(kind_of(value).value, kind_of(value).value), _Tally()
         ).add(case, shown)
@@ -255,7 +255,7 @@ _NUMBER_RUN: Final = re.compile(r"[0-9]+")
 _LETTER_RUN: Final = re.compile(r"[^\W\d_]+")
 
 
-def _shown(value: JsonValue) -> str:
+def _shortened(value: JsonValue) -> str:
     if isinstance(value, list):
         return f"list of {plural(len(value), 'item')}"
     return (

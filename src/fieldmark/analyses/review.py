@@ -16,7 +16,13 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.improve import corrected
-from fieldmark.analyses.recount import RecountedRun, RunLike, paired_cases, stored_rules, stored_run
+from fieldmark.analyses.saved_run import (
+    RecountedRun,
+    RunLike,
+    paired_cases,
+    stored_rules,
+    stored_run,
+)
 from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.data.json_rows import ensure_json
 from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.recount import stored_intervals
-from fieldmark.analyses.result import EvalResult, RunResult
+from fieldmark.analyses.run_result import EvalResult, RunResult
+from fieldmark.analyses.saved_run import stored_intervals
 from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, check_gate, less_is_better

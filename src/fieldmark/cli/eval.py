@@ -11,7 +11,7 @@ from typing import Unpack
 import click
 
 from fieldmark.analyses.evaluate import check_ready_eval, evaluate_with, with_baseline
-from fieldmark.analyses.result import EvalResult
+from fieldmark.analyses.run_result import EvalResult
 from fieldmark.cli.exit_codes import RUN_CODES, combine_exit_codes, run_exit_code
 from fieldmark.cli.github import GitHubAnnotations
 from fieldmark.cli.help import make_command, option
@@ -76,7 +76,7 @@ class _Arguments(RunArguments, total=False):
     group=CASES,
     multiple=True,
     metavar="NAME",
-    help="Run this one of the targets of the file.",
+    help="Run this target of the file; can be repeated.",
 )
 @option(
     "--junit",

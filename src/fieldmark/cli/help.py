@@ -14,6 +14,7 @@ from click import formatting
 from click.core import ParameterSource
 
 from fieldmark.cli.exit_codes import COMMON_CODES, MEANINGS, ExitCode
+from fieldmark.values.declared_options import OptionGroup
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., object])
 CommandDecorator: TypeAlias = Callable[[Callable[..., object]], Callable[..., object]]
@@ -22,6 +23,8 @@ _MAX_OPTION_WIDTH: Final = 28
 """The help of a longer option starts on the next line."""
 _PATHS: Final = frozenset({"DIR", "FILE"})
 """The metavars of paths."""
+_GROUPS: Final = [group.value for group in OptionGroup]
+_OWN_GROUPS: Final = _GROUPS.index(OptionGroup.INPUT)
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 _MIN_WIDTH: Final = 50
 _MAX_WIDTH: Final = 80
@@ -135,12 +138,17 @@ class HelpCommand(click.Command):
             print_message(f"{', '.join(named)} from {file}")
 
     def shown_options(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the options by group, and in each group by their place."""
-        options = [each for each in self.get_params(ctx) if not isinstance(each, click.Argument)]
-        groups = [*dict.fromkeys(getattr(each, "group", "") for each in options)]
+        """Return the options by group, and in each group by their place.
+
+        Groups that only this command has come before `Input`.
+        """
+        options = [param for param in self.get_params(ctx) if not isinstance(param, click.Argument)]
+        groups = [*dict.fromkeys(getattr(option, "group", "") for option in options)]
+        own = [group for group in groups if group not in _GROUPS]
+        order = [*_GROUPS[:_OWN_GROUPS], *own, *_GROUPS[_OWN_GROUPS:]]
 
         def key(option: click.Parameter) -> tuple[int, int]:
-            return groups.index(getattr(option, "group", "")), getattr(option, "place", 0)
+            return order.index(getattr(option, "group", "")), getattr(option, "place", 0)
 
         return sorted(options, key=key)
 
@@ -223,7 +231,8 @@ def option(*names: str, group: str = "", **attributes: Any) -> Callable[[_Functi
     """
     if attributes.get("metavar") in _PATHS:
         attributes.setdefault("type", click.Path(path_type=Path))
-    attributes.setdefault("show_default", True)
+    if not isinstance(attributes.get("default"), bool):
+        attributes.setdefault("show_default", True)
     return click.option(*names, cls=GroupedOption, group=group, **attributes)
 
 

@@ -42,6 +42,7 @@ INPUT: Final = OptionGroup.INPUT
 GATES: Final = OptionGroup.GATES
 RUN: Final = OptionGroup.RUN
 OUTPUT: Final = OptionGroup.OUTPUT
+RARE: Final = OptionGroup.RARE
 """The headings of options in help."""
 _PATHS: Final = frozenset({"DIR", "FILE"})
 """The metavars of paths."""
@@ -336,7 +337,6 @@ def declared(kind: type, names: Container[str] | None = None) -> CommandDecorato
         for each in declared_options(kind).values()
         if (each.name in _NESTED or each.opt.group) and (names is None or each.name in names)
     ]
-    options.sort(key=lambda each: [*OptionGroup].index(each.opt.group or OptionGroup.INPUT))
     return combine(
         *(
             _NESTED.get(each.name) or declared_option(kind, each.name, place=each.opt.place)
@@ -401,15 +401,13 @@ confidence_options: Final = combine(
     declared_option(ScoreOptions, "confidence", place=1, is_flag=True),
     option(
         "--confidence-key",
-        group=COMPARISON,
-        place=1,
+        group=RARE,
         metavar="KEY",
         help="Key of the confidences in each row; implies --confidence.  [default: confidence]",
     ),
     option(
         "--precision",
-        group=COMPARISON,
-        place=1,
+        group=RARE,
         type=Number(),
         multiple=True,
         metavar="NUMBER",
@@ -443,7 +441,10 @@ engine_options: Final = combine(
 def set_option(example: str) -> CommandDecorator:
     """Return the option `--set` for the options of the convention."""
     return declared_option(
-        RunOptions, "options", help=f"Set an option of the convention, such as {example}."
+        RunOptions,
+        "options",
+        group=COMPARISON,
+        help=f"Set an option of the convention, such as {example}.",
     )
 
 
@@ -488,7 +489,7 @@ force_option: Final[CommandDecorator] = option(
 )
 
 root_option: Final[CommandDecorator] = option(
-    "--root", group=INPUT, default=Path("runs"), metavar="DIR", help="Directory with the runs."
+    "--root", group=RARE, default=Path("runs"), metavar="DIR", help="Directory with the runs."
 )
 
 _RUN_NAMES: Final = (

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fieldmark.analyses.improve import FindSlicesResult
-    from fieldmark.analyses.result import RunResult
+    from fieldmark.analyses.run_result import RunResult
     from fieldmark.metrics.summary import Summary
 
 
@@ -267,7 +267,7 @@ def _print_unknown_metrics(run: RunResult) -> None:
 
 def _with_own_options(run: RunResult) -> Summary:
     """Return the summary of a run, with warnings that name the options of the command line."""
-    from fieldmark.analyses.result import EvalResult
+    from fieldmark.analyses.run_result import EvalResult
 
     summary = run.summary
     if isinstance(run, EvalResult):

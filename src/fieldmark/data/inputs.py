@@ -56,6 +56,7 @@ class RowsAre(StrEnum):
 
 
 _reading = partial(Opt, group=OptionGroup.INPUT, stored="always")
+_rare = partial(Opt, group=OptionGroup.RARE, stored="always")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +108,9 @@ class Inputs:
     ] = None
     rows: Annotated[
         str | None,
-        _reading(
+        _rare(
             "Layout of .json files: {names}.",
             default_note="detect",
-            place=1,
             metavar="LAYOUT",
             in_file="cases",
             http=True,
@@ -120,9 +120,8 @@ class Inputs:
     ] = None
     parse: Annotated[
         str,
-        _reading(
+        _rare(
             "Parsing of model output: lenient (extract JSON from text) or strict.",
-            place=3,
             metavar="MODE",
             in_file="file",
             http=True,
@@ -131,9 +130,8 @@ class Inputs:
     ] = Parse.LENIENT
     candidate_json: Annotated[
         str,
-        _reading(
+        _rare(
             "JSON to read from model output: only (exactly one), or last.",
-            place=3,
             metavar="WHICH",
             in_file="file",
             http=True,
@@ -142,18 +140,16 @@ class Inputs:
     ] = CandidateJson.ONLY
     repair: Annotated[
         bool,
-        _reading(
+        _rare(
             "Repair model output that is almost JSON; such predictions are counted and marked.",
-            place=3,
             in_file="file",
             http=True,
         ),
     ] = False
     duplicates: Annotated[
         str,
-        _reading(
+        _rare(
             "Duplicate keys in objects: refuse, or last (use the last value).",
-            place=3,
             metavar="POLICY",
             in_file="cases",
             http=True,
@@ -163,7 +159,7 @@ class Inputs:
     context: bool = False
     format_in: Annotated[
         str | None,
-        _reading(
+        _rare(
             "Format of another tool: coco (annotations in TRUTH, detections in PREDICTIONS).",
             metavar="FORMAT",
         ),
@@ -183,10 +179,9 @@ class Inputs:
     ] = None
     sheet: Annotated[
         str | None,
-        _reading(
+        _rare(
             "Sheet of Excel workbooks.",
             default_note="the first",
-            place=2,
             metavar="NAME",
             in_file="cases",
             http=True,
@@ -195,10 +190,9 @@ class Inputs:
     ] = None
     group_by: Annotated[
         str | None,
-        _reading(
+        _rare(
             "Columns of CSV, Excel and Parquet files with one row per line item; rows with "
             "the same value are one document.",
-            place=1,
             metavar="KEY[,KEY]",
             in_file="cases",
             http=True,

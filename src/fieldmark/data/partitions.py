@@ -31,7 +31,7 @@ from fieldmark.data.file_blocks import (
 )
 from fieldmark.data.input_files import InputFile, is_compressed, open_file
 from fieldmark.data.inputs import Inputs
-from fieldmark.data.json_parser import JsonDialect, Role
+from fieldmark.data.json_parser import Role
 from fieldmark.data.json_rows import JsonlSource
 from fieldmark.data.pairing import PairStream
 from fieldmark.data.row_layout import Layout
@@ -230,21 +230,17 @@ class _SideReader:
         opener, dialect = self._opener, make_dialect(self._opener.role, self._options)
         source: RowSource
         if opener.is_table:
-            source = self._table = self._table or self._open_table(dialect)
-            source.dialect, source.part = dialect, cast("BlockRange", part)
+            table = self._table or RowGroupSource(opener.name, dialect, path=opener.path)
+            if (table.version, table.bytes_total) != (opener.version, opener.size):
+                raise changed_error(table.name)
+            table.dialect, table.part = dialect, cast("BlockRange", part)
+            source = self._table = table
         else:
             source = _PartitionSource(
                 opener.name, dialect, part=part, reader=self._lines, path=opener.path
             )
             source.version, source.bytes_total = opener.version, opener.size
         return InputSide(source, dialect, source.blocks(), RowBlock([], []), opener.layout)
-
-    def _open_table(self, dialect: JsonDialect) -> RowGroupSource:
-
-        table = RowGroupSource(self._opener.name, dialect, path=self._opener.path)
-        if (table.version, table.bytes_total) != (self._opener.version, self._opener.size):
-            raise changed_error(table.name)
-        return table
 
     def close(self) -> None:
         """Close the file."""

@@ -199,7 +199,12 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         opened = OpenedInputs(sides[0], sides[1], notes=notes)
         opened.structural = warn_nested_documents(*sides)
         if options.candidate_key is None:
-            same_file = _is_same_file(truth, candidate) and sides[0].layout == sides[1].layout
+            paths = [Path(side) for side in (truth, candidate) if isinstance(side, str | Path)]
+            same_file = (
+                len(paths) > 1
+                and paths[0].resolve() == paths[1].resolve()
+                and sides[0].layout == sides[1].layout
+            )
             opened.structural += warn_truth_as_predictions(sides[1], same_file=same_file)
         opened.ids = describe_ids(*sides)
         _decide_pairing(opened, options)
@@ -287,13 +292,6 @@ def _confidence_key(options: Inputs) -> str | None:
 def _may_be_derived(key: str | None) -> bool:
     """Return whether a key may be a path or consist of several keys."""
     return key is not None and any(character in key for character in ".[,")
-
-
-def _is_same_file(truth: InputLike, candidate: InputLike) -> bool:
-    """Return whether both inputs name the same file or directory."""
-    if isinstance(truth, str | Path) and isinstance(candidate, str | Path):
-        return Path(truth).resolve() == Path(candidate).resolve()
-    return False
 
 
 def _read_sample(source: RowSource, dialect: JsonDialect) -> InputSide:

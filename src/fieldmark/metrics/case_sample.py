@@ -134,7 +134,6 @@ def steps(score: float) -> int:
 
 
 def _checksums(ids: Sequence[str]) -> list[int]:
-    """Return the checksums of ids."""
     try:
         return [*map(crc32, map(str.encode, ids))]
     except UnicodeEncodeError:

@@ -9,11 +9,7 @@ from math import fsum
 from statistics import fmean, stdev
 from typing import Annotated, ClassVar, Final, NamedTuple, cast
 
-from fieldmark.metrics.confidence import (
-    ConfidenceSummary,
-    ConfidenceTally,
-    summarize_confidence,
-)
+from fieldmark.metrics.confidence import ConfidenceSummary
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, CountingOptions
 from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts, cost_table, total
 from fieldmark.metrics.gates import GateResult, RunFailure, run_failures
@@ -52,7 +48,6 @@ from fieldmark.values.records import (
     to_json,
     within,
 )
-from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.version import RUN_FORMAT
 
 QUALITY_EVALUATOR: Final = "quality_evaluator"
@@ -471,18 +466,6 @@ def summarize(
         evaluators=dict(evaluators or {}),
         warnings=tuple(warnings),
     )
-
-
-def with_confidence(
-    summary: Summary, tally: ConfidenceTally, options: ConfidenceOptions
-) -> Summary:
-    """Return the summary with the confidences of a run, and a warning if there are none."""
-    confidence = summarize_confidence(tally, options)
-    fields, without = confidence.pooled.fields, confidence.pooled.without_confidence
-    if not fields or without < fields:
-        return replace(summary, confidence=confidence)
-    warning = "no prediction has a confidence that could be read"
-    return replace(summary, confidence=confidence, warnings=(*summary.warnings, warning))
 
 
 def applied_convention(

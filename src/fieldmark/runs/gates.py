@@ -29,7 +29,6 @@ from fieldmark.metrics.summary import (
     Summary,
     summarize,
     summary_to_json,
-    with_confidence,
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.json import JsonObject
@@ -40,6 +39,7 @@ from fieldmark.runs.run_index import COMPLETE, LATEST, ROOT, find_run
 from fieldmark.runs.run_options import RunOptions, restored_options, strings
 from fieldmark.runs.settings import Settings
 from fieldmark.runs.stored_run import open_run
+from fieldmark.runs.warnings import with_confidence
 from fieldmark.values.paths import PathError, configured_attribute, parse_path
 from fieldmark.values.records import to_json
 from fieldmark.values.text import did_you_mean

@@ -61,6 +61,7 @@ _NOT_RESUMABLE: Final = (
 COMPARISON: Final = OptionGroup.COMPARISON
 GATES: Final = OptionGroup.GATES
 RUN: Final = OptionGroup.RUN
+RARE: Final = OptionGroup.RARE
 
 # --- constraints ----------------------------------------------------------------------------------
 
@@ -116,7 +117,8 @@ def _canonical_convention(name: str) -> str | None:
 _compared = partial(Opt, group=COMPARISON, metavar="NAME", stored="always")
 _gate = partial(Opt, group=GATES, stored="always")
 _executed = partial(Opt, group=RUN, with_resume=True)
-_resampled = partial(Opt, group=RUN, place=4, metavar="N", stored="if set", in_file="file")
+_rarely_executed = partial(_executed, group=RARE)
+_resampled = partial(Opt, group=RARE, metavar="N", stored="if set", in_file="file")
 
 
 class ScoreSources(TypedDict, total=False):
@@ -160,8 +162,7 @@ class RuleOptions(TypedDict, total=False):
         Opt(
             "Set an option of the convention, such as rqs_form=complement.",
             default={},
-            group=COMPARISON,
-            place=1,
+            group=RARE,
             metavar="NAME=VALUE",
             flag="set",
             stored="always",
@@ -178,8 +179,7 @@ class CodeOptions(TypedDict, total=False):
         Opt(
             "Import and run the Python functions that rules name, such as house_rules:same_name.",
             default=False,
-            group=COMPARISON,
-            place=4,
+            group=RARE,
             with_resume=True,
             configurable=False,
         ),
@@ -212,7 +212,11 @@ class ComparisonOptions(RuleOptions, total=False):
     ]
     depth: Annotated[
         str | None,
-        _compared("Level to compare: leaf, or top (top-level keys as whole values).", mcp=True),
+        _compared(
+            "Level to compare: leaf, or top (top-level keys as whole values).",
+            group=RARE,
+            mcp=True,
+        ),
         Choices(Depth),
     ]
     inputs: Annotated[
@@ -321,8 +325,8 @@ class SharedOptions(GateOptions, total=False):
     baseline: Annotated[
         str | Path | None,
         _gate(
-            "Run to compare with: a directory, an id or the start of an id, a tag, or "
-            "`latest`, the newest complete run (of the same eval file); requires `max_drop`.",
+            "Run to compare with: a directory, an id, a tag, or `latest`, the newest complete run "
+            "(of the same eval file); requires `max_drop`.",
             metavar="RUN",
         ),
     ]
@@ -353,7 +357,7 @@ class SharedOptions(GateOptions, total=False):
         str | Path | None,
         Opt(
             "Directory with page images or PDF files, named in metadata.pages of a row or "
-            "after the case id; `fieldmark serve --pages` shows them beside the fields.",
+            "after the case id, for reports and the web application.",
             group=OptionGroup.INPUT,
             place=4,
             metavar="DIR",
@@ -391,7 +395,7 @@ class SharedOptions(GateOptions, total=False):
     ]
     engine: Annotated[
         str,
-        _executed(
+        _rarely_executed(
             "What runs the workers: processes, ray (the cluster of RAY_ADDRESS, or a local "
             "one), or ray://HOST:PORT.",
             default=PROCESSES,
@@ -402,7 +406,7 @@ class SharedOptions(GateOptions, total=False):
     ]
     results: Annotated[
         str,
-        _executed(
+        _rarely_executed(
             "Format of the results: jsonl, or parquet (JSONL, and outcomes as Parquet files).",
             default=JSONL,
             metavar="FORMAT",
@@ -414,13 +418,11 @@ class SharedOptions(GateOptions, total=False):
     ]
     accept_changes: Annotated[
         bool,
-        _executed(
-            "Resume even if inputs have changed.", default=False, place=2, configurable=False
-        ),
+        _rarely_executed("Resume even if inputs have changed.", default=False, configurable=False),
     ]
     offline: Annotated[
         bool,
-        _executed("Use only cached responses of models.", default=False, place=3),
+        _rarely_executed("Use only cached responses of models.", default=False),
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
@@ -22,6 +23,8 @@ from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import OptionHint, OptionPhrase, OptionText, with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.confidence import ConfidenceTally, summarize_confidence
+from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput, all_read, documents_of
@@ -41,6 +44,7 @@ from fieldmark.values.paths import (
     parse_path,
 )
 from fieldmark.values.text import nearest, plural
+from fieldmark.values.value_confidences import ConfidenceOptions
 
 if TYPE_CHECKING:
     from fieldmark.model._kernel import Document
@@ -528,3 +532,15 @@ def _method(aligner: Aligner) -> str:
             return f"list items aligned by key {' and '.join(cast('Key', aligner).key)}"
         case name:
             return _ALIGNED.get(name, f"list items aligned by {name}")
+
+
+def with_confidence(
+    summary: Summary, tally: ConfidenceTally, options: ConfidenceOptions
+) -> Summary:
+    """Return the summary with the confidences of a run, and a warning if there are none."""
+    confidence = summarize_confidence(tally, options)
+    fields, without = confidence.pooled.fields, confidence.pooled.without_confidence
+    if not fields or without < fields:
+        return replace(summary, confidence=confidence)
+    warning = "no prediction has a confidence that could be read"
+    return replace(summary, confidence=confidence, warnings=(*summary.warnings, warning))

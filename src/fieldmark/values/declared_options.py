@@ -37,6 +37,7 @@ class OptionGroup(StrEnum):
     GATES = "Gates"
     RUN = "Run"
     OUTPUT = "Output"
+    RARE = "Rare options"
 
 
 @dataclass(frozen=True, slots=True)
