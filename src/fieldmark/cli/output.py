@@ -238,7 +238,7 @@ def rethrow_with_options() -> Iterator[None]:
         error.args = tuple(map(with_options, error.args))
         raise
     except ConfigError as error:
-        problems = [each._replace(hint=with_options(each.hint)) for each in error.problems]
+        problems = [problem._replace(hint=with_options(problem.hint)) for problem in error.problems]
         raise ConfigError(problems) from error
 
 
