@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, Unpack
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.result import EvalResult, run_result
+from fieldmark.analyses.run_result import EvalResult, run_result
 from fieldmark.analyses.runs import annotate
 from fieldmark.data.arrow_tables import read_table
 from fieldmark.errors import ConfigError
@@ -80,7 +80,7 @@ def evaluate(
         observers: Functions that are called with the results of each segment.
         progress: Called regularly with the cases processed, the bytes read, and the total bytes if
             known.
-        **options: The options below, which replace options of the file. `at_least` and `at_most`
+        **options: The options below, which replace options of the file. `min` and `max`
             add gates. `out` is a new directory for the run, or with `resume` the directory of an
             interrupted run.
 
@@ -92,7 +92,7 @@ def evaluate(
     >>> run.mean_score
     1.0
     """
-    spec = _spec(source, Code.ALLOW if options.get("allow_code") else Code.REFUSE)
+    spec = _eval_spec(source, Code.ALLOW if options.get("allow_code") else Code.REFUSE)
     eval_options: EvalOptions = {**spec.options, **options}
     return evaluate_with(
         complete_options(file=spec.location.file, **eval_options),
@@ -235,7 +235,7 @@ def _empty_summaries(spec: EvalSpec) -> dict[str, EvaluatorSummary]:
     return EvaluatorTotals(member.name for member in spec.members).summaries(metrics)
 
 
-def _spec(source: EvalSource, code: Code) -> EvalSpec:
+def _eval_spec(source: EvalSource, code: Code) -> EvalSpec:
     if isinstance(source, EvalSpec):
         return source
     if isinstance(source, str | Path):

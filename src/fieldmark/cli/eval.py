@@ -11,7 +11,7 @@ from typing import Unpack
 import click
 
 from fieldmark.analyses.evaluate import check_ready_eval, evaluate_with, with_baseline
-from fieldmark.analyses.result import EvalResult
+from fieldmark.analyses.run_result import EvalResult
 from fieldmark.cli.exit_codes import RUN_CODES, combine_exit_codes, run_exit_code
 from fieldmark.cli.github import GitHubAnnotations
 from fieldmark.cli.help import make_command, option
@@ -86,43 +86,45 @@ class _Arguments(RunArguments, total=False):
     help="Write the results as JUnit XML.",
 )
 @run_options
-def eval_command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
+def eval_command(files: tuple[str, ...], **arguments: Unpack[_Arguments]) -> int:
     """Run eval FILES: evaluators, judges and gates.
 
     All files are checked before the first case is run. A file with several targets makes one run
     for each target. An eval file can run programs, so treat it like a script; `fieldmark validate`
     checks a file without running anything.
     """
-    check_resume(given["resumed"])
-    check_baseline(given["baseline"], given["max_drop"])
-    check_save(given["out"], save=given["save"])
-    code = Code.ALLOW if given["allow_code"] else Code.REFUSE
-    one_at_a_time = given["junit"] is not None or given["output"].format is OutputFormat.JSON
+    check_resume(arguments["resumed"])
+    check_baseline(arguments["baseline"], arguments["max_drop"])
+    check_save(arguments["out"], save=arguments["save"])
+    code = Code.ALLOW if arguments["allow_code"] else Code.REFUSE
+    one_at_a_time = (
+        arguments["junit"] is not None or arguments["output"].format is OutputFormat.JSON
+    )
     if one_at_a_time and len(files) > 1:
         raise click.UsageError("--junit and --format json accept only one eval file")
-    if given["resumed"] is not None:
-        resumed = bind_run_options("eval", given)
+    if arguments["resumed"] is not None:
+        resumed = bind_run_options("eval", arguments)
         spec = for_target(load_eval(resumed["file"], code=code), resumed["target"])
         resumed = {**spec.options, **resumed}
-        return run_exit_code(_run(spec, complete_options(**resumed), given))
+        return run_exit_code(_run(spec, complete_options(**resumed), arguments))
     if not files:
         raise click.UsageError(
             "FILES is required, unless --resume is given; see 'fieldmark eval --help'"
         )
-    specs = _load_specs(files, given["targets"], code, offline=given["offline"])
+    specs = _load_specs(files, arguments["targets"], code, offline=arguments["offline"])
     if one_at_a_time and len(specs) > 1:
         raise click.UsageError("--junit and --format json accept only one target; use --target")
     runs: list[EvalResult] = []
     by_file: dict[str, dict[str, EvalResult]] = {}
-    for spec, options in _options_by_file(specs, given):
-        if len(specs) > 1 and given["output"].shows_table:
+    for spec, options in _options_by_file(specs, arguments):
+        if len(specs) > 1 and arguments["output"].shows_table:
             write_stdout(f"{visible(spec.name)}\n")
-        runs.append(_run(spec, options, given))
+        runs.append(_run(spec, options, arguments))
         if target := options["target"]:
             by_file.setdefault(spec.location.file, {})[target] = runs[-1]
     for targets in by_file.values():
         if len(targets) > 1:
-            _print_targets(targets, given["output"])
+            _print_targets(targets, arguments["output"])
     return combine_exit_codes(map(run_exit_code, runs))
 
 
@@ -161,16 +163,16 @@ def _load_specs(
 
 
 def _options_by_file(
-    specs: Sequence[tuple[EvalSpec, str]], given: _Arguments
+    specs: Sequence[tuple[EvalSpec, str]], arguments: _Arguments
 ) -> list[tuple[EvalSpec, RunOptions]]:
     """Return the options of the run of each file and target.
 
     Baselines are found before the first run, so `latest` is never a run of the same command.
     """
-    shared = bind_run_options("eval", given)
-    found: list[tuple[EvalSpec, RunOptions]] = []
+    shared = bind_run_options("eval", arguments)
+    planned: list[tuple[EvalSpec, RunOptions]] = []
     problems: list[Problem] = []
-    for (spec, target), out in zip(specs, _directories(specs, given), strict=True):
+    for (spec, target), out in zip(specs, _directories(specs, arguments), strict=True):
         try:
             options: RunOptions = {
                 **spec.options,
@@ -179,25 +181,27 @@ def _options_by_file(
                 "target": target,
                 "out": out,
             }
-            found.append((spec, with_baseline(complete_options(**options), spec)))
+            planned.append((spec, with_baseline(complete_options(**options), spec)))
         except ConfigError as error:
             problems += error.problems
     if problems:
         raise ConfigError(problems)
-    return found
+    return planned
 
 
-def _run(spec: EvalSpec, options: RunOptions, given: _Arguments) -> EvalResult:
+def _run(spec: EvalSpec, options: RunOptions, arguments: _Arguments) -> EvalResult:
     """Run one file with one target, and print its results and its verdict."""
-    output, values = given["output"], given["values"]
+    output, values = arguments["output"], arguments["values"]
     annotations = junit = None
     observers: list[Observer] = []
     if in_github_workflow():
         annotations = GitHubAnnotations(spec.location.file, values=values)
         observers.append(annotations)
     with ExitStack() as stack:
-        if given["junit"] is not None:
-            junit = stack.enter_context(JunitFile(given["junit"], spec.name, spec.convention.name))
+        if arguments["junit"] is not None:
+            junit = stack.enter_context(
+                JunitFile(arguments["junit"], spec.name, spec.convention.name)
+            )
             observers.append(_junit_observer(junit, values=values))
         with show_progress(output) as progress:
             # The file of a new run is already checked.
@@ -221,15 +225,15 @@ def _run(spec: EvalSpec, options: RunOptions, given: _Arguments) -> EvalResult:
 
 
 def _directories(
-    specs: Sequence[tuple[EvalSpec, str]], given: _Arguments
+    specs: Sequence[tuple[EvalSpec, str]], arguments: _Arguments
 ) -> list[str | Path | None]:
     """Return a directory for the run of each file, or of each target of a single file.
 
     Names that are not unique have a number.
     """
-    if not given["save"]:
+    if not arguments["save"]:
         return [None] * len(specs)
-    parent = given["out"]
+    parent = arguments["out"]
     if parent is None:
         return [Path("runs") / new_run_id() for _ in specs]
     if len(specs) == 1:
@@ -243,14 +247,14 @@ def _junit_observer(junit: JunitFile, *, values: bool) -> Observer:
     """Return an observer that adds cases in order; without values, no message quotes a document."""
 
     def add(results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
-        for each in results:
-            case = each.case
+        for result in results:
+            case = result.case
             if case.input is CaseInput.FAILED:
                 junit.add(case.id, None, case.note if values else "no prediction", ())
             elif values:
-                junit.add(case.id, each.verdict, each.reasoning or case.note, each.misses)
+                junit.add(case.id, result.verdict, result.reasoning or case.note, result.misses)
             else:
-                junit.add(case.id, each.verdict, plural(len(each.misses), "mistake"), ())
+                junit.add(case.id, result.verdict, plural(len(result.misses), "mistake"), ())
         for case in unreadable:
             junit.add(case.id, None, case.note if values else "cannot read ground truth", ())
 

@@ -34,24 +34,24 @@ class GitHubAnnotations:
 
     def __call__(self, results: Sequence[CaseResult], _: Sequence[Case]) -> None:
         """Add the cases of an evaluation that did not pass."""
-        failed = [each for each in results if each.case.input is CaseInput.FAILED]
-        self.add([each for each in results if each not in failed] + failed)
+        failed = [result for result in results if result.case.input is CaseInput.FAILED]
+        self.add([result for result in results if result not in failed] + failed)
 
     def add(self, cases: Iterable[CaseResult]) -> None:
         """Add the first cases that did not pass; no more are read than are shown."""
-        for each in cases:
+        for case in cases:
             if len(self._lines) == _MAX_ANNOTATIONS:
                 break
-            score, misses = each.overall, ", ".join(each.misses[:_MAX_ANNOTATIONS])
-            verdict = each.verdict if score is None else score.verdict
-            if score is None and each.status == "error":
-                self._add("error", f"case {each.id}", "a comparison failed")
+            score, misses = case.overall, ", ".join(case.misses[:_MAX_ANNOTATIONS])
+            verdict = case.verdict if score is None else score.verdict
+            if score is None and case.status == "error":
+                self._add("error", f"case {case.id}", "a comparison failed")
             elif score is not None and score.status is Status.ERROR:
-                self._add("error", f"case {each.id}", self._text(score.reasoning))
+                self._add("error", f"case {case.id}", self._text(score.reasoning))
             elif verdict in (Verdict.FAIL, Verdict.PARTIAL):
                 # The misses of fields are paths; misses of evaluators may quote values.
                 shown = misses if score is None else self._text(misses or "did not pass")
-                self._add("warning", f"case {each.id}: {verdict}", shown or "did not pass")
+                self._add("warning", f"case {case.id}: {verdict}", shown or "did not pass")
 
     def print(self, summary: Summary) -> None:
         """Print the annotations, failed gates, evaluators and runs first."""
@@ -76,6 +76,6 @@ class GitHubAnnotations:
         self._lines.append(self._line(level, title, text))
 
     def _line(self, level: str, title: str, text: str) -> str:
-        place = f"file={self._file.translate(_PROPERTY)}," if self._file else ""
-        head = f"::{level} {place}title={visible(title).translate(_PROPERTY)}"
+        file = f"file={self._file.translate(_PROPERTY)}," if self._file else ""
+        head = f"::{level} {file}title={visible(title).translate(_PROPERTY)}"
         return f"{head}::{visible(text).translate(_MESSAGE)}"

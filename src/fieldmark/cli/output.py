@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fieldmark.analyses.improve import FindSlicesResult
-    from fieldmark.analyses.result import RunResult
+    from fieldmark.analyses.run_result import RunResult
     from fieldmark.metrics.summary import Summary
 
 
@@ -238,7 +238,7 @@ def rethrow_with_options() -> Iterator[None]:
         error.args = tuple(map(with_options, error.args))
         raise
     except ConfigError as error:
-        problems = [each._replace(hint=with_options(each.hint)) for each in error.problems]
+        problems = [problem._replace(hint=with_options(problem.hint)) for problem in error.problems]
         raise ConfigError(problems) from error
 
 
@@ -267,7 +267,7 @@ def _print_unknown_metrics(run: RunResult) -> None:
 
 def _with_own_options(run: RunResult) -> Summary:
     """Return the summary of a run, with warnings that name the options of the command line."""
-    from fieldmark.analyses.result import EvalResult
+    from fieldmark.analyses.run_result import EvalResult
 
     summary = run.summary
     if isinstance(run, EvalResult):

@@ -68,7 +68,7 @@ class ProcessTree:
         """The id of the first process and of its group."""
         try:
             _set_limits(self._pid, program.limits)
-            if AVAILABLE:
+            if HAS_JOB_OBJECTS:
                 try:
                     self._job = JobObject(self._pid, program.limits.memory_bytes)
                 except OSError:
@@ -163,7 +163,7 @@ def unavailable_limits() -> list[str]:
     if _has_prlimit():
         return []
     others = ["CPU time", "file size", "open files"]
-    return others if AVAILABLE else ["memory", *others]
+    return others if HAS_JOB_OBJECTS else ["memory", *others]
 
 
 def end_with_parent(parent: int) -> None:
@@ -259,7 +259,7 @@ def _set_limits(pid: int, limits: ProcessLimits) -> None:
                 return
 
 
-AVAILABLE: Final = hasattr(ctypes, "WinDLL")
+HAS_JOB_OBJECTS: Final = hasattr(ctypes, "WinDLL")
 _PROCESS_TERMINATE: Final = 0x0001
 _PROCESS_SET_QUOTA: Final = 0x0100
 _EXTENDED_LIMIT_INFORMATION: Final = 9
