@@ -26,7 +26,6 @@ from fieldmark.cli.options import (
     declared_option,
     force_option,
     input_options,
-    max_drop_option,
     out_option,
     output_options,
     rules_option,
@@ -46,7 +45,7 @@ from fieldmark.cli.streams import print_message
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError
 from fieldmark.report.tables import gate_line
-from fieldmark.runs.run_options import ScoreOptions
+from fieldmark.runs.run_options import RunOptions, ScoreOptions
 
 _POWER: Final = "Number of cases"
 _OF_POWER: Final = {"drop", "metric", "probability", "alpha"}
@@ -93,7 +92,11 @@ class _DiffArguments(TypedDict):
 @seed_option
 @by_option
 @saved_runs("before", "after")
-@max_drop_option("Fail if a metric, by default the mean score, is worse by more than LIMIT.")
+@declared_option(
+    RunOptions,
+    "max_drop",
+    help="Fail if a metric, by default the mean score, is worse by more than LIMIT.",
+)
 @option(
     "--power",
     group=_POWER,

@@ -20,9 +20,7 @@ from fieldmark.cli.options import (
     OUTPUT,
     RunArguments,
     bind_run_options,
-    check_baseline,
-    check_resume,
-    check_save,
+    check_run_arguments,
     declared,
     run_options,
 )
@@ -89,9 +87,7 @@ def eval_command(files: tuple[str, ...], **arguments: Unpack[_Arguments]) -> int
     for each target. An eval file can run programs, so treat it like a script; `fieldmark validate`
     checks a file without running anything.
     """
-    check_resume(arguments["resumed"])
-    check_baseline(arguments["baseline"], arguments["max_drop"])
-    check_save(arguments["out"], save=arguments["save"])
+    check_run_arguments(arguments)
     one_at_a_time = (
         arguments["junit"] is not None or arguments["output"].format is OutputFormat.JSON
     )

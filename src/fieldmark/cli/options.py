@@ -418,35 +418,12 @@ _NESTED["inputs"] = input_options
 _NESTED["confidence"] = confidence_options
 
 by_option: Final = declared_option(RunOptions, "by")
-pages_option: Final = declared_option(RunOptions, "pages")
 offline_option: Final = declared_option(RunOptions, "offline")
 allow_code_option: Final = declared_option(RunOptions, "allow_code")
-results_option: Final = declared_option(RunOptions, "results")
 limit_options: Final = combine(
     declared_option(RunOptions, "min"), declared_option(RunOptions, "max")
 )
 """The options that set limits on metrics."""
-gate_options: Final = combine(limit_options, declared_option(RunOptions, "max_errors"))
-"""The options that set limits on the metrics of a run."""
-engine_options: Final = combine(
-    declared_option(RunOptions, "workers"), declared_option(RunOptions, "engine")
-)
-"""What processes large inputs."""
-
-
-def set_option(example: str) -> CommandDecorator:
-    """Return the option `--set` for the options of the convention."""
-    return declared_option(
-        RunOptions,
-        "options",
-        group=COMPARISON,
-        help=f"Set an option of the convention, such as {example}.",
-    )
-
-
-def max_drop_option(help_text: str) -> CommandDecorator:
-    """Return the option `--max-drop`."""
-    return declared_option(RunOptions, "max_drop", help=help_text)
 
 
 def out_option(help_text: str, *flags: str, metavar: str = "FILE") -> CommandDecorator:
@@ -577,36 +554,28 @@ def bind_run_options(command: str, arguments: RunArguments) -> RunOptions:
     return cast("RunOptions", stored)
 
 
-def check_resume(run: str | Path | None) -> None:
-    """Reject inputs and options that `--resume` would ignore, or that require it."""
-    if run is None:
+def check_run_arguments(arguments: RunArguments) -> None:
+    """Reject arguments that cannot be combined, or that `--resume` would ignore or require."""
+    if arguments["resumed"] is None:
         reject_options({"accept_changes"}, "requires --resume")
-        return
-    context = click.get_current_context()
-    ignored = [
-        param.opts[0] if isinstance(param, click.Option) else "the inputs"
-        for param in context.command.params
-        if not getattr(param, "with_resume", False)
-        and context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
-    ]
-    if ignored:
-        raise click.UsageError(
-            "--resume uses the inputs and options that are stored with the run; "
-            f"remove {', '.join(dict.fromkeys(ignored))}"
-        )
-
-
-def check_baseline(baseline: str | Path | None, max_drop: Mapping[str, float] | None) -> None:
-    """Reject `--baseline` without `--max-drop`, and the reverse."""
-    if not max_drop:
+    else:
+        context = click.get_current_context()
+        ignored = [
+            param.opts[0] if isinstance(param, click.Option) else "the inputs"
+            for param in context.command.params
+            if not getattr(param, "with_resume", False)
+            and context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        ]
+        if ignored:
+            raise click.UsageError(
+                "--resume uses the inputs and options that are stored with the run; "
+                f"remove {', '.join(dict.fromkeys(ignored))}"
+            )
+    if not arguments["max_drop"]:
         reject_options({"baseline"}, "requires --max-drop, such as 0.01 or micro.f1=0.02")
-    if baseline is None:
+    if arguments["baseline"] is None:
         reject_options({"max_drop"}, "requires --baseline")
-
-
-def check_save(out: str | Path | None, *, save: bool) -> None:
-    """Reject `--out` together with `--no-save`."""
-    if out is not None and not save:
+    if arguments["out"] is not None and not arguments["save"]:
         raise click.UsageError("--out and --no-save cannot be combined")
 
 

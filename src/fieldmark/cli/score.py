@@ -18,9 +18,7 @@ from fieldmark.cli.options import (
     OUTPUT,
     RunArguments,
     bind_run_options,
-    check_baseline,
-    check_resume,
-    check_save,
+    check_run_arguments,
     check_single_stdin,
     declared,
     output_options,
@@ -82,14 +80,12 @@ def score_command(candidates: tuple[str, ...], **arguments: Unpack[_Arguments]) 
     and print their ranking, as `fieldmark rank` does.
     """
     truth, arguments["candidate"] = arguments["truth"], candidates[0] if candidates else None
-    check_resume(arguments["resumed"])
-    check_baseline(arguments["baseline"], arguments["max_drop"])
+    check_run_arguments(arguments)
     if arguments["resumed"] is None and truth is None:
         raise click.UsageError(
             "TRUTH is required, unless --resume is given; see 'fieldmark score --help'"
         )
     check_single_stdin(truth, arguments["candidate"])
-    check_save(arguments["out"], save=arguments["save"])
     options = complete_options(**bind_run_options("score", arguments))
     if len(candidates) > 1:
         if arguments["find_slices"]:
