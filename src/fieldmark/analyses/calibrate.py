@@ -90,7 +90,12 @@ _Drawn: TypeAlias = tuple[float, bytes, Label]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LabelSheet(ShownRecord):
-    """Pairs without verdicts, in the recommended order of labeling."""
+    """Pairs without verdicts, in the recommended order of labeling.
+
+    Attributes:
+        run: The name of the run.
+        labels: The pairs.
+    """
 
     run: str
     labels: tuple[Label, ...]

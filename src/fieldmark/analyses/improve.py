@@ -138,7 +138,16 @@ class AttributeGain:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ImproveResult(ShownRecord):
-    """Attributes by the gain from fixing them, clusters of similar mistakes, repeated errors."""
+    """Attributes by the gain from fixing them, clusters of similar mistakes, repeated errors.
+
+    Attributes:
+        run: The name of the run.
+        summary: The metrics of the run.
+        attributes: The attributes, the largest gain first.
+        clusters: Groups of mistakes with the same pattern.
+        repeated: Errors that several values have in common.
+        notes: Remarks, beginning with warnings about the structure of the documents.
+    """
 
     run: str
     summary: Summary

@@ -92,7 +92,14 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LintResult(ShownRecord):
-    """The findings in ground truth; `total` also counts findings beyond the limit of the list."""
+    """The findings in ground truth.
+
+    Attributes:
+        documents: The number of documents.
+        total: The number of findings, also beyond the limit of the list.
+        findings: The findings, at most as many as the limit.
+        notes: Remarks on the documents.
+    """
 
     documents: int
     total: int

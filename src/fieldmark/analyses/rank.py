@@ -813,7 +813,12 @@ CandidatesLike: TypeAlias = Mapping[str, InputLike] | Sequence[str | Path]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ScoredRuns:
-    """The runs of several models by name, and their ranking."""
+    """The runs of several models, and their ranking.
+
+    Attributes:
+        runs: The result of each run by the name of its model.
+        ranking: The ranking of the runs.
+    """
 
     runs: Mapping[str, RunResult]
     ranking: RankResult

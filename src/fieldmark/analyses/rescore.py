@@ -206,7 +206,8 @@ def prepare_rules(
 ) -> tuple[PreparedRun, StoredPairs]:
     """Return a run that compares the cases of another with rules, and the stream of its cases.
 
-    With `numbers`, only those cases are compared; with `keep`, the stream has the stored results.
+    With `numbers`, only the cases with these numbers are compared; with `keep`, the stream has the
+    stored results.
     """
     check_rescorable(stored)
     summary = stored.complete_summary

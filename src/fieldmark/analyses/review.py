@@ -40,22 +40,20 @@ from fieldmark.rules.config_files import load_file
 from fieldmark.rules.rules_file import native_form
 from fieldmark.runs.case_processor import CaseProcessor
 from fieldmark.runs.case_result import CaseResult, FieldResult
-from fieldmark.runs.corrected_truth import (
-    Change,
-    UnfitChangeError,
-    corrected_document,
-    truth_fields,
-)
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.labels import Label
 from fieldmark.runs.provider_set import ProviderSet, for_run
 from fieldmark.runs.reviews import (
+    Change,
     Decision,
     FieldKey,
     Review,
+    UnfitChangeError,
     append_review,
+    corrected_document,
     current_reviews,
     read_reviews,
+    truth_fields,
     values_hash,
 )
 from fieldmark.runs.run_options import RunOptions, restored_options

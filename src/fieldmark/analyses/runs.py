@@ -205,7 +205,12 @@ _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunList(ShownRecord):
-    """Runs in the order of their start, and the directories that contain them."""
+    """Runs in the order of their start.
+
+    Attributes:
+        entries: The runs.
+        roots: The directories that contain the runs.
+    """
 
     entries: tuple[RunEntry, ...]
     roots: tuple[Path, ...] = (Path(ROOT),)

@@ -180,7 +180,7 @@ def show_cases(
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
-    >>> run = fm.score(truth, [{"id": "a", "total": 1}, {"id": "b", "total": 3}], out="run")
+    >>> run = fm.score(truth, [{"id": "a", "total": 1}, {"id": "b", "total": 3}], out="shown")
     >>> [line[0] for line in show_cases(run).lines]
     ['b', 'a']
     """

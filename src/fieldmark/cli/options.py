@@ -176,8 +176,8 @@ def combine(*options: CommandDecorator) -> CommandDecorator:
     """Return one decorator for several options, which help lists in this order."""
 
     def decorate(command: _Command) -> _Command:
-        for each in reversed(options):
-            command = each(command)
+        for add_option in reversed(options):
+            command = add_option(command)
         return command
 
     return decorate
@@ -189,9 +189,9 @@ def _gather(names: Iterable[str], argument: str, build: Callable[..., object]) -
 
     def decorate(command: _Command) -> _Command:
         @functools.wraps(command)
-        def call(*args: object, **given: object) -> object:
-            own = {name: given.pop(name) for name in gathered & given.keys()}
-            return command(*args, **{argument: build(**own)}, **given)
+        def call(*args: object, **arguments: object) -> object:
+            own = {name: arguments.pop(name) for name in gathered & arguments.keys()}
+            return command(*args, **{argument: build(**own)}, **arguments)
 
         return call
 
@@ -298,7 +298,7 @@ def _attributes(option: DeclaredOption) -> dict[str, Any]:
     # click shows the members of an enum in capitals.
     default = str(default) if isinstance(default, str) else default
     attributes |= {"default": default, "show_default": not opt.cli_default_note}
-    limits = next((each for each in option.constraints if isinstance(each, Range)), Range())
+    limits = next((limit for limit in option.constraints if isinstance(limit, Range)), Range())
     if option.choices is not None:
         attributes["type"] = _DeclaredChoice(option.choices)
     elif opt.metavar in _PATHS:
@@ -331,16 +331,12 @@ _NESTED: Final[dict[str, CommandDecorator]] = {}
 
 
 def declared(kind: type, names: Container[str] | None = None) -> CommandDecorator:
-    """Return the options that a class declares for the command line, or some of them, by group."""
-    options = [
-        each
-        for each in declared_options(kind).values()
-        if (each.name in _NESTED or each.opt.group) and (names is None or each.name in names)
-    ]
+    """Return the options that a class declares for the command line, or some of them."""
     return combine(
         *(
-            _NESTED.get(each.name) or declared_option(kind, each.name, place=each.opt.place)
-            for each in options
+            _NESTED.get(name) or declared_option(kind, name, place=option.opt.place)
+            for name, option in declared_options(kind).items()
+            if (name in _NESTED or option.opt.group) and (names is None or name in names)
         )
     )
 
@@ -389,12 +385,12 @@ def _confidence_argument(
     *, confidence: bool, confidence_key: str | None, precision: Sequence[float]
 ) -> bool | Mapping[str, JsonValue] | None:
     """Return whether confidences are read, and the options for it that are given."""
-    given: dict[str, JsonValue] = {}
+    options: dict[str, JsonValue] = {}
     if confidence_key is not None:
-        given["key"] = confidence_key
+        options["key"] = confidence_key
     if precision:
-        given["precision"] = list(precision)
-    return given or confidence or None
+        options["precision"] = list(precision)
+    return options or confidence or None
 
 
 confidence_options: Final = combine(
@@ -503,13 +499,13 @@ def saved_runs(*names: str) -> CommandDecorator:
 
     def decorate(command: _Command) -> _Command:
         @functools.wraps(command)
-        def call(*, root: Path, **given: Any) -> object:  # noqa: ANN401 - passed to click
+        def call(*, root: Path, **arguments: Any) -> object:  # noqa: ANN401 - passed to click
             for name in names:
-                if isinstance(given[name], tuple):
-                    given[name] = tuple(find_run(run, root) for run in given[name])
-                elif given[name] is not None:
-                    given[name] = find_run(given[name], root)
-            return command(**given)
+                if isinstance(arguments[name], tuple):
+                    arguments[name] = tuple(find_run(run, root) for run in arguments[name])
+                elif arguments[name] is not None:
+                    arguments[name] = find_run(arguments[name], root)
+            return command(**arguments)
 
         call.__doc__ = f"{inspect.getdoc(command)}\n\n{_RUN_NAMES}"
         return root_option(call)
@@ -555,22 +551,22 @@ run_options: Final = combine(
 """How a run is saved, resumed and printed."""
 
 
-def bind_run_options(command: str, given: RunArguments) -> RunOptions:
+def bind_run_options(command: str, arguments: RunArguments) -> RunOptions:
     """Return the options of a new run, or of a run to resume."""
     context = click.get_current_context()
     options = {
-        name: given[name]  # type: ignore[literal-required]
+        name: arguments[name]  # type: ignore[literal-required]
         for name, option in declared_options(RunOptions).items()
         # An eval file can set all other options.
-        if name in given
+        if name in arguments
         and not (
             option.opt.in_file and context.get_parameter_source(name) is ParameterSource.DEFAULT
         )
     }
     bound = cast("RunOptions", {**options, "intervals": True})
-    run = given["resumed"]
+    run = arguments["resumed"]
     if run is None:
-        out = given["out"] or (Path("runs") / new_run_id() if given["save"] else None)
+        out = arguments["out"] or (Path("runs") / new_run_id() if arguments["save"] else None)
         return {**bound, "out": out}
     changes = {
         name: value
@@ -587,16 +583,16 @@ def check_resume(run: str | Path | None) -> None:
         reject_options({"accept_changes"}, "requires --resume")
         return
     context = click.get_current_context()
-    given = [
+    ignored = [
         param.opts[0] if isinstance(param, click.Option) else "the inputs"
         for param in context.command.params
         if not getattr(param, "with_resume", False)
         and context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
     ]
-    if given:
+    if ignored:
         raise click.UsageError(
             "--resume uses the inputs and options that are stored with the run; "
-            f"remove {', '.join(dict.fromkeys(given))}"
+            f"remove {', '.join(dict.fromkeys(ignored))}"
         )
 
 

@@ -86,7 +86,7 @@ def parts_command() -> None:
 )
 @values_option("Save paths and scores without values.", RUN)
 def plan_command(
-    *, partitions: int, path: Path, by_id: bool, **given: Unpack[RunArguments]
+    *, partitions: int, path: Path, by_id: bool, **arguments: Unpack[RunArguments]
 ) -> None:
     """Divide the scoring of PREDICTIONS against TRUTH into partitions.
 
@@ -94,8 +94,8 @@ def plan_command(
     `fieldmark parts work` processes one partition, on any machine and in any order, and `fieldmark
     parts merge` creates the same run as `fieldmark score`.
     """
-    given |= {"resumed": None, "out": None, "save": False}
-    options = complete_options(**bind_run_options("score", given))
+    arguments |= {"resumed": None, "out": None, "save": False}
+    options = complete_options(**bind_run_options("score", arguments))
     plan = plan_run(options, path, partitions, by_id=by_id)
     print_message(f"{path}: {plural(plan.partitions, 'partition')}, numbered from 0")
 

@@ -149,7 +149,7 @@ def rescore_command(
     dry_run: bool,
     limit: int,
     output: OutputOptions,
-    **given: Unpack[_RescoreArguments],
+    **arguments: Unpack[_RescoreArguments],
 ) -> int:
     """Apply other rules or another convention to RUN, without the inputs.
 
@@ -162,21 +162,21 @@ def rescore_command(
     """
     if not dry_run:
         reject_options({"limit"}, "requires --dry-run")
-        given["by"] = given["by"] or None
-        given["max_errors"] = given["max_errors"] or 0
-        rescored = rescore(run, **given)
+        arguments["by"] = arguments["by"] or None
+        arguments["max_errors"] = arguments["max_errors"] or 0
+        rescored = rescore(run, **arguments)
         print_run(rescored, output)
         return run_exit_code(rescored)
     reject_options(_OF_NEW_RUN, "cannot be used with --dry-run")
-    if given["rules"] is None:
+    if arguments["rules"] is None:
         raise click.UsageError("--rules is required with --dry-run")
     preview = preview_rules(
         run,
-        given["rules"],
-        convention=given["convention"],
-        options=given["options"],
+        arguments["rules"],
+        convention=arguments["convention"],
+        options=arguments["options"],
         limit=limit,
-        allow_code=given["allow_code"],
+        allow_code=arguments["allow_code"],
     )
     print_document(preview, output)
     return ExitCode.OK
