@@ -682,7 +682,7 @@ def preview_rules(
             known.
 
     >>> import fieldmark as fm
-    >>> run = fm.score([({"total": 10}, {"total": 10.4})], out="run")
+    >>> run = fm.score([({"total": 10}, {"total": 10.4})], out="previewed")
     >>> found = fm.preview_rules(run, {"total": {"match": "numeric_tolerance", "tolerance": 0.5}})
     >>> found.changed_fields, found.metrics["micro_f1"]
     (1, (0.0, 1.0))

@@ -180,7 +180,7 @@ def show_cases(
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
-    >>> run = fm.score(truth, [{"id": "a", "total": 1}, {"id": "b", "total": 3}], out="run")
+    >>> run = fm.score(truth, [{"id": "a", "total": 1}, {"id": "b", "total": 3}], out="shown")
     >>> [line[0] for line in show_cases(run).lines]
     ['b', 'a']
     """
@@ -389,7 +389,7 @@ def explain(run: RunLike, case_id: str, path: str) -> ExplainResult:
     >>> import fieldmark as fm
     >>> rules = {"fields": [{"path": "vendor", "match": "fuzzy", "threshold": 0.9}]}
     >>> pairs = [({"vendor": "Acme"}, {"vendor": "Acne"})]
-    >>> found = fm.explain(fm.score(pairs, rules=rules, out="run"), "1", "vendor")
+    >>> found = fm.explain(fm.score(pairs, rules=rules, out="explained"), "1", "vendor")
     >>> found.field.outcome, found.field.similarity, found.rule.threshold, found.cost.counts.fp
     ('wrong_value', 0.75, 0.9, 1)
     """
