@@ -146,12 +146,13 @@ class Defaults(Mapping[str, Mapping[str, object]]):
 
     def _check_group(self, group: str, table: Mapping[str, object]) -> None:
         """Raise an error for anything but a table for each command in the table of a group."""
-        names = [name for name in CONFIGURABLE if name.startswith(f"{group} ")]
+        names = [name.replace(" ", ".") for name in CONFIGURABLE if name.startswith(f"{group} ")]
         for key, value in table.items() if names else ():
-            if not isinstance(value, dict) or f"{group} {key}" not in names:
-                raise self._unknown_table(
-                    f"{group}.{key}", [name.replace(" ", ".") for name in names]
-                )
+            if not isinstance(value, dict):
+                hint = f"options are in the tables: {', '.join(names)}"
+                raise _error(self.file, f"unknown option '{group}.{key}'", hint)
+            if f"{group}.{key}" not in names:
+                raise self._unknown_table(f"{group}.{key}", names)
 
     def _unknown_table(self, name: str, known: Sequence[str]) -> ConfigError:
         from fieldmark.values.text import did_you_mean

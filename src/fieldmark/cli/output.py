@@ -63,6 +63,12 @@ def in_github_workflow() -> bool:
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
+def print_annotations(lines: Iterable[str]) -> None:
+    """Print annotations of GitHub, which reads both streams; standard output has the result."""
+    for line in lines:
+        print_message(line)
+
+
 def check_overwrite(file: Path | None, *, force: bool) -> None:
     """Raise an error if a file exists, unless `force` is set."""
     if file is not None and file.is_file() and not force:

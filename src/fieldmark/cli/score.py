@@ -30,6 +30,7 @@ from fieldmark.cli.options import (
 from fieldmark.cli.output import (
     OutputOptions,
     in_github_workflow,
+    print_annotations,
     print_failures,
     print_run,
     rethrow_with_options,
@@ -96,7 +97,7 @@ def score_command(candidates: tuple[str, ...], **arguments: Unpack[_Arguments]) 
         return _rank(options, candidates, arguments)
     weak = annotations = None
     if in_github_workflow():
-        from fieldmark.cli.github import GitHubAnnotations
+        from fieldmark.report.exports.github import GitHubAnnotations
 
         annotations = GitHubAnnotations(str(truth or ""), values=arguments["values"])
     if arguments["find_slices"]:
@@ -113,7 +114,7 @@ def score_command(candidates: tuple[str, ...], **arguments: Unpack[_Arguments]) 
     print_run(run, arguments["output"], weak)
     if annotations is not None:
         annotations.add(run.cases)
-        annotations.print(run.summary)
+        print_annotations(annotations.with_failures_of(run.summary))
     return run_exit_code(run)
 
 

@@ -112,7 +112,7 @@ class ProcessTree:
         import psutil
 
         descendants: list[psutil.Process] = []
-        if not self.exited():
+        if self._job is None and not self.exited():
             with suppress(psutil.Error, FileNotFoundError):  # /proc may not be mounted
                 descendants = psutil.Process(self._pid).children(recursive=True)
         try:
@@ -124,7 +124,8 @@ class ProcessTree:
             for process in descendants:
                 with suppress(psutil.Error):
                     process.kill()
-            kill_marked(self._marker)
+            if self._job is None:
+                kill_marked(self._marker)
         return status
 
     def close(self) -> None:

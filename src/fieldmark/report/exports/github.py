@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fieldmark.cli.streams import print_message
 from fieldmark.evaluators.base import Status
 from fieldmark.metrics.gates import RunFailure
 from fieldmark.metrics.summary import Summary
@@ -25,7 +24,7 @@ _PROPERTY: Final = _MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 class GitHubAnnotations:
-    """Collects the first failed cases and prints them as annotations."""
+    """Collects the first failed cases as annotations."""
 
     def __init__(self, file: str, *, values: bool = True) -> None:
         self._file = file
@@ -53,8 +52,8 @@ class GitHubAnnotations:
                 shown = misses if score is None else self._text(misses or "did not pass")
                 self._add("warning", f"case {case.id}: {verdict}", shown or "did not pass")
 
-    def print(self, summary: Summary) -> None:
-        """Print the annotations, failed gates, evaluators and runs first."""
+    def with_failures_of(self, summary: Summary) -> list[str]:
+        """Return the annotations as lines: failed gates, evaluators and runs, then cases."""
         gates = [gate for gate in summary.gates if not gate.passed]
         lines = [self._line("error", "gate failed", gate_text(gate)) for gate in gates]
         errors = evaluator_errors(summary)
@@ -64,9 +63,7 @@ class GitHubAnnotations:
             for failure in summary.failures
             if failure not in _NAMED
         ]
-        # Standard output is for the result; GitHub reads both streams.
-        for line in (lines + self._lines)[:_MAX_ANNOTATIONS]:
-            print_message(line)
+        return (lines + self._lines)[:_MAX_ANNOTATIONS]
 
     def _text(self, text: str) -> str:
         """Return text that may quote a document, or a placeholder if values are hidden."""
