@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -206,12 +206,11 @@ def corrected_fact(code: int) -> int:
 _FIXED: Final = tuple(corrected_fact(code) for code in range(1 << CELL_BITS))
 
 
-def corrected(block: Outcomes, positions: Container[int]) -> Outcomes:
+def corrected(block: Outcomes, positions: Collection[int]) -> Outcomes:
     """Return the outcomes that a case would have if the fields at these positions were correct."""
-    cells = [
-        cell & ~FACT_MASK | _FIXED[cell & FACT_MASK] if position in positions else cell
-        for position, cell in enumerate(block.cells)
-    ]
+    cells = list(block.cells)
+    for position in positions:
+        cells[position] = cells[position] & ~FACT_MASK | _FIXED[cells[position] & FACT_MASK]
     comparisons = {
         position: comparison
         for position, comparison in block.comparisons.items()

@@ -389,7 +389,7 @@ def explain(run: RunLike, case_id: str, path: str) -> ExplainResult:
     >>> import fieldmark as fm
     >>> rules = {"fields": [{"path": "vendor", "match": "fuzzy", "threshold": 0.9}]}
     >>> pairs = [({"vendor": "Acme"}, {"vendor": "Acne"})]
-    >>> found = fm.explain(fm.score(pairs, rules=rules, out="run"), "1", "vendor")
+    >>> found = fm.explain(fm.score(pairs, rules=rules, out="explained"), "1", "vendor")
     >>> found.field.outcome, found.field.similarity, found.rule.threshold, found.cost.counts.fp
     ('wrong_value', 0.75, 0.9, 1)
     """
