@@ -246,7 +246,6 @@ class OffsetIndex:
     __slots__ = ("_end", "_hashes", "_layout", "_order", "_source", "_starts", "without_id")
 
     def __init__(self, source: JsonlSource, layout: Layout, duplicates: DuplicateIds) -> None:
-
         self._source = source
         self._layout = layout
         self.without_id: list[tuple[int, SideValue]] = []
@@ -656,7 +655,6 @@ class PairStream:
     def _pairs_by_id(
         self, batches: Iterator[SideBatch], candidate: InputSide
     ) -> Iterator[tuple[SideBatch, list[SideValue]]]:
-
         lookup = open_lookup(candidate.source, candidate.blocks, candidate.layout)
         ids = DuplicateIds(self._truth.source, self._truth.layout)
         for batch in batches:
