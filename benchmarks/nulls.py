@@ -60,7 +60,7 @@ EFFORT: Final = ResamplingOptions(resamples=200, permutations=999)
 
 
 class Extractor:
-    """Simulates the outcomes of cases; `probabilities` are those of a match, by attribute."""
+    """Simulates the outcomes of cases; `probabilities` of a match are by attribute."""
 
     def __init__(self, probabilities: Mapping[str, float], table: AttributeTable) -> None:
         self._probabilities = {

@@ -1,7 +1,7 @@
 """A second generator: purchase orders, which differ from the invoices in every respect.
 
 An order has 7 header fields and a varying number of items with 6 fields, some of them in other
-languages. Predictions are worse than those of invoices: one field in six has a mistake, and items
+languages. Predictions are worse than for invoices: one field in six has a mistake, and items
 are aligned by a fuzzy match field. A change that helps invoices alone does not help here.
 """
 

@@ -84,7 +84,7 @@ def _instructions(kind: str, source: Path | None = None) -> int:
 
 
 def values(source: Path | None = None) -> bool:
-    """Print the instructions per comparison, and those of another source directory."""
+    """Print the instructions per comparison, also for another source directory."""
     from benchmarks.measure import print_table
 
     if shutil.which("valgrind") is None:

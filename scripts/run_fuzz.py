@@ -2,7 +2,7 @@
 
     python scripts/run_fuzz.py [--seconds 60] [TARGET ...]
 
-The targets in tests/fuzz run with atheris, which mutates the stored inputs and keeps those that
+The targets in tests/fuzz run with atheris, which mutates the stored inputs and keeps inputs that
 reach new code. The compiled modules run with generated input under the address and
 undefined-behavior sanitizers. An input that fails is saved next to the stored inputs, so that the
 tests fail until the bug is fixed.

@@ -302,7 +302,7 @@ class Coverage(NamedTuple):
         return found
 
     def tests_of(self, mutant: Mutant, of_file: set[str]) -> list[str]:
-        """Return the tests of a mutant, up to a total time: those of its line, then of its module.
+        """Return the tests of a mutant, up to a total time: tests of its line, then of its module.
 
         Of a function whose results are cached, only the first test executes the lines. Tests that
         take less time come first.
@@ -432,7 +432,7 @@ def run_pytest(words: Sequence[str], folder: Path, plugins: Sequence[object] = (
 
 
 def test_files() -> list[str]:
-    """Return the test files, without those that mostly run other processes."""
+    """Return the test files, without files that mostly run other processes."""
     found = [
         each
         for path in map(ROOT.joinpath, TESTS)
@@ -630,7 +630,7 @@ def run_mutants(
     end: float,
     report: Callable[[str], None],
 ) -> Iterator[tuple[Mutant, str]]:
-    """Yield each mutant and what became of it; report those that no test notices."""
+    """Yield each mutant and its result; report mutants that no test notices."""
     coverage = measured(session, jobs, end)
     for test in sorted(coverage.failed):
         report(f"fails without a mutant, not used: {test}")

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fieldmark.analyses.power import PowerResult, power
     from fieldmark.analyses.rank import RankResult, ScoredRuns, rank, score_many
     from fieldmark.analyses.rescore import PreviewResult, preview_rules, rescore
-    from fieldmark.analyses.result import EvalResult, RunResult
     from fieldmark.analyses.review import (
         ReviewQueue,
         ReviewResult,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         review_queue,
         undo_review,
     )
+    from fieldmark.analyses.run_result import EvalResult, RunResult
     from fieldmark.analyses.runs import RunList, open_run, runs
     from fieldmark.analyses.score import score
     from fieldmark.analyses.show import ExplainResult, explain
@@ -132,7 +132,7 @@ _MODULES: Final = {
     "consensus": "fieldmark.analyses.consensus",
     "diff": "fieldmark.analyses.diff",
     "DiffResult": "fieldmark.analyses.diff",
-    "EvalResult": "fieldmark.analyses.result",
+    "EvalResult": "fieldmark.analyses.run_result",
     "evaluate": "fieldmark.analyses.evaluate",
     "explain": "fieldmark.analyses.show",
     "ExplainResult": "fieldmark.analyses.show",
@@ -161,7 +161,7 @@ _MODULES: Final = {
     "review_queue": "fieldmark.analyses.review",
     "ReviewQueue": "fieldmark.analyses.review",
     "rules_from": "fieldmark.analyses.infer",
-    "RunResult": "fieldmark.analyses.result",
+    "RunResult": "fieldmark.analyses.run_result",
     "RunList": "fieldmark.analyses.runs",
     "open_run": "fieldmark.analyses.runs",
     "runs": "fieldmark.analyses.runs",

@@ -129,7 +129,13 @@ def with_hint(message: str, hint: str) -> str:
 
 
 class Problem(NamedTuple):
-    """One problem of a configuration: what is wrong, where, and what to do about it."""
+    """One problem of a configuration.
+
+    Args:
+        message: What is wrong.
+        location: Where it is wrong.
+        hint: What to do about it.
+    """
 
     message: str
     location: Location = Location()
@@ -158,7 +164,11 @@ def _restore(
 
 
 class ConfigError(FieldmarkError):
-    """An invalid configuration, with all its problems."""
+    """An invalid configuration, with all its problems.
+
+    Args:
+        problems: The problems of the configuration, in their order.
+    """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -171,7 +181,13 @@ class ConfigError(FieldmarkError):
 
 
 class OptionError(FieldmarkError):
-    """An option of a strategy has an invalid value."""
+    """An option of a strategy has an invalid value.
+
+    Args:
+        option: The name of the option.
+        problem: What is wrong with its value.
+        hint: What to do about it.
+    """
 
     def __init__(self, option: str, problem: str, hint: str = "") -> None:
         self.option = option
@@ -182,7 +198,12 @@ class OptionError(FieldmarkError):
 
 
 class DataError(FieldmarkError):
-    """Input that cannot be read: file, line and reason."""
+    """Input that cannot be read.
+
+    Args:
+        message: The reason.
+        location: The file and the line, if they are known.
+    """
 
     def __init__(self, message: str, location: Location = Location()) -> None:
         self.message = message
@@ -192,7 +213,13 @@ class DataError(FieldmarkError):
 
 
 class LimitError(DataError):
-    """Input that exceeds a documented limit."""
+    """Input that exceeds a documented limit.
+
+    Args:
+        limit: The name of the limit.
+        message: The size of the input, and the limit.
+        location: The file and the line, if they are known.
+    """
 
     def __init__(self, limit: str, message: str, location: Location = Location()) -> None:
         self.limit = limit
@@ -216,12 +243,17 @@ class RunStopped(FieldmarkError):
 
 
 class MissingExtra(FieldmarkError):
-    """A required optional dependency is not installed."""
+    """A required optional dependency is not installed.
 
-    def __init__(self, what: str, extra: str) -> None:
+    Args:
+        feature: What requires the dependency.
+        extra: The extra of the package that installs it.
+    """
+
+    def __init__(self, feature: str, extra: str) -> None:
         self.extra = extra
         super().__init__(
-            f'{what} requires an optional dependency: pip install "fieldmark[{extra}]"'
+            f'{feature} requires an optional dependency: pip install "fieldmark[{extra}]"'
         )
 
 

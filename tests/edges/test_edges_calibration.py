@@ -8,7 +8,7 @@ import json
 import pytest
 
 from edges.llm_server import serving
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.retry import Clock
 
 PAIRS = [
@@ -25,7 +25,7 @@ PRICES = "input_price: 1000000, output_price: 0"
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
 
 

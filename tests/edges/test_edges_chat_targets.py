@@ -10,7 +10,7 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import Exchange, serving, status
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.retry import Clock
 from interrupted_runs import interrupted_at_segment
 from page_files import pdf
@@ -32,7 +32,7 @@ KEY = "sk-sentinel-4711"
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 

@@ -234,6 +234,7 @@ def test_any_changed_value_affects_only_its_run(workspace, data):
         pytest.param("manifest.json", ["headline", "bytes"], [10**400, 1], "two integers", id="huge-size"),
         pytest.param("manifest.json", ["evaluators", "fields"], 3, "must be a string", id="evaluator"),
         pytest.param("manifest.json", ["convention", "options", "quality_depth"], "x", "one of", id="depth"),
+        pytest.param("manifest.json", ["convention", "options", "quality_depth"], [], "one of", id="depth-is-a-list"),
         pytest.param("manifest.json", ["limits"], {"x": DEEP.format(150)}, "100 levels", id="nested"),
         pytest.param("manifest.json", ["limits"], {"x": DEEP.format(100_000)}, "deep", id="nested-deeply"),
         pytest.param("notes.json", ["tags"], [1], "tags must be an array of strings", id="tag"),

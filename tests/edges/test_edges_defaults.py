@@ -79,6 +79,17 @@ def test_names_of_files_are_relative_to_the_settings(settings, score, folder, mo
             "[score]\nmach = 'x'", "unknown option 'score.mach'; did you mean 'match'?", id="own"
         ),
         pytest.param(
+            "[confidence]\nprecision = 0.9",
+            "unknown option 'confidence.precision'; options are in the tables: "
+            "confidence.thresholds, confidence.triage",
+            id="option-of-a-group",
+        ),
+        pytest.param(
+            "[parts.plam]\nmatch = 'x'",
+            "unknown table [parts.plam]; did you mean 'parts.plan'?",
+            id="table-of-a-group",
+        ),
+        pytest.param(
             "[serve]\nhost = '0.0.0.0'", "unknown table [serve]; tables are named", id="serve"
         ),
         pytest.param(
@@ -116,6 +127,19 @@ def test_invalid_settings_are_errors_that_name_the_file(
     assert f"{folder}/fieldmark.toml" in done.err
     assert message in done.err
     assert command("schema", "rules").code == 0  # no settings apply to other commands
+
+
+def test_commands_of_a_group_have_tables(settings, score, command):
+    settings("[calibrate.label]\nnumber = 1\n[calibrate.measure]\nnumber = 2\n")
+    score()
+    done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--quiet")
+    assert done.code == 0
+    done = command("calibrate", "label", "run")
+    assert (done.code, "unknown option 'calibrate.measure.number'" in done.err) == (2, True)
+    settings("seed = 3\n[calibrate.label]\nnumber = 1\n")
+    done = command("calibrate", "label", "run")
+    assert len(done.out.splitlines()) == 1
+    assert done.err.startswith("--number, --seed from ")
 
 
 def test_commands_that_can_have_defaults_exist():

@@ -10,7 +10,7 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import NONCE, serving, status
 from fieldmark.compare.semantic import Semantic
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.retry import Clock
 from fieldmark.judges.similarity_providers import PythonProvider
 from fieldmark.model.rule import Rule, Rules
@@ -21,7 +21,7 @@ from fieldmark.runs.stored_run import open_run
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 

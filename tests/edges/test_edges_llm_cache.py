@@ -15,7 +15,7 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import Exchange, first, serving, status
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.llm.response_cache import CacheError, FileResponseCache
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
@@ -31,7 +31,7 @@ PRICES = {"input_price": 2.0, "output_price": 8.0}
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch, tmp_path):
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     return tmp_path / "cache" / "llm.sqlite3"
@@ -369,7 +369,7 @@ def test_rate_limit_is_shared_by_all_providers_of_an_endpoint(monkeypatch):
         waited.append(round(seconds, 6))
         now += seconds
 
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(now=lambda: now, sleep=sleep))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(now=lambda: now, sleep=sleep))
     with serving() as server:
         for _ in range(2):
             openai = provider(server, batch=1, concurrency=1, per_minute=30, cache=False)

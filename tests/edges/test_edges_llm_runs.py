@@ -10,7 +10,7 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import serving
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.openai_providers import OpenAi
 from fieldmark.judges.retry import Clock
 from interrupted_runs import interrupted_at_segment
@@ -28,7 +28,7 @@ ROW = {
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 

@@ -13,7 +13,7 @@ import fieldmark as fm
 from edges.llm_server import Exchange, first, responding, serving, status
 from edges.test_edges_llm_server import INVALID, VALID
 from fieldmark.errors import OptionError
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
 from fieldmark.judges.retry import Clock
@@ -29,7 +29,7 @@ PREDICTIONS = [{"id": "1", "note": "the customer paid the bill"}]
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
@@ -348,8 +348,8 @@ def failing_provider(server, **options):
 @pytest.fixture
 def clock(monkeypatch):
     now = [0.0]
-    stopped = rate_limiter.Clock(now=lambda: now[0], sleep=lambda _: None)
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", stopped)
+    stopped = retry.Clock(now=lambda: now[0], sleep=lambda _: None)
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", stopped)
     return now
 
 

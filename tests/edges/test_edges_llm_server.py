@@ -13,8 +13,7 @@ import fieldmark as fm
 from edges.llm_server import Exchange, first, respond_slowly, responding, serving, status
 from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import OptionError
-from fieldmark.judges import retry as rate_limiter
-from fieldmark.judges import retry as time_limit
+from fieldmark.judges import retry
 from fieldmark.judges.openai_providers import OpenAi
 from fieldmark.judges.retry import Clock
 from fieldmark.metrics.identity import described
@@ -31,9 +30,7 @@ MAX_ATTEMPTS = 4
 def delays(monkeypatch, tmp_path):
     """Return the delays, which are recorded and not waited for; the cache is private to the test."""
     waited: list[float] = []
-    monkeypatch.setattr(
-        rate_limiter, "SYSTEM_CLOCK", Clock(sleep=waited.append, random=lambda: 0.5)
-    )
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=waited.append, random=lambda: 0.5))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-sentinel-0123456789")
     return waited
@@ -272,7 +269,7 @@ def test_response_after_a_timeout_is_a_similarity(monkeypatch):
         server.wait(TIMEOUT)
         exchange.cut()
 
-    monkeypatch.setattr(time_limit, "wait", expire_when_hanging)
+    monkeypatch.setattr(retry, "wait", expire_when_hanging)
     with serving(first(1, hang)) as server:
         assert similarity(server) == 0.9
     assert server.attempts == 2

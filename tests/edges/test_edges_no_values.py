@@ -9,7 +9,7 @@ import pytest
 
 from edges.llm_server import serving
 from fieldmark.analyses.report import KINDS
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.retry import Clock
 
 MARK = "xyzzy"
@@ -234,7 +234,7 @@ def test_targets_write_and_print_no_values(inputs, command, target):
 
 @pytest.mark.parametrize("answer", ["score", "text", "error"])
 def test_models_write_and_print_no_values(inputs, command, answer, monkeypatch, tmp_path):
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
 
     def respond(exchange):

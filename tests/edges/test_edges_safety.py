@@ -9,7 +9,7 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import serving, status
 from fieldmark.compare.prompt_injection import INJECTION_WARNING
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.retry import Clock
 from unit.web.live_server import live
 
@@ -24,7 +24,7 @@ WORDS = {"type": "wordlist", "words": ["hell", "idiot"]}
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
 
 

@@ -29,6 +29,7 @@ import types
 
 import fake_msvcrt
 import numpy as np  # noqa: F401 - it knows the system by its platform, and asks for os.uname
+import psutil  # noqa: F401 - it has other code for every system, and uses what this one has
 
 MODULES = ("fcntl", "resource", "pwd", "grp", "termios", "syslog")
 OF_OS = (

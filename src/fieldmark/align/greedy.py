@@ -4,78 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
 
-from fieldmark.align.alignment_options import (
-    FieldPaths,
-    ItemSimilarity,
-    SimilarityOption,
-    SimilarityType,
-)
-from fieldmark.align.geometric_similarity import read_item_similarity
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
-from fieldmark.align.leaves import LeafRules
-from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
-from fieldmark.model.alignment import Alignment
-from fieldmark.model.json import JsonValue
-from fieldmark.values.annotations import Share
-from fieldmark.values.strategy_options import check_options
+from fieldmark.align.similarity_alignment import (
+    SelectionMethod,
+    SimilarityAligner,
+)
 
 _BATCH: Final = 16_384  # pairs per pass before pairs of aligned items are dropped
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Greedy:
-    """Align the most similar items first, if their similarity is at least `threshold`.
-
-    Items are compared by `match_fields`, or by all their leaves if it is not set. The default
-    threshold is 0.8 with match fields and 0.5 without. Ties are broken by the number of equal
-    leaves, then by canonical order. With `similarity: equality`, only equal leaves count. With
-    `iou` or `distance`, lists and objects are compared as boxes or points, and the comparator sets
-    the default threshold.
-
-    >>> Greedy().align(["blue", "red"], ["bleu", "black"]).pairs
-    [(0, 0, 0.5, False)]
-    """
-
-    name: ClassVar[str] = "greedy"
-    uses_rules: ClassVar[bool] = True
-    match_fields: FieldPaths | None = None
-    threshold: Share | None = None
-    similarity: SimilarityOption = SimilarityType.TEXT
-    _similarity: ItemSimilarity = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        similarity = read_item_similarity(self.match_fields, self.threshold, self.similarity)
-        object.__setattr__(self, "_similarity", similarity)
-
-    @property
-    def item_similarity(self) -> ItemSimilarity:
-        """How items are compared."""
-        return self._similarity
-
-    @property
-    def selection(self) -> SelectionMethod:
-        """How pairs are selected."""
-        return GREEDY
-
-    @property
-    def min_similarity(self) -> float:
-        """The similarity threshold."""
-        return self._similarity.threshold
-
-    def align(
-        self,
-        expected: list[JsonValue],
-        candidate: list[JsonValue],
-        rules: LeafRules | None = None,
-    ) -> Alignment:
-        """Align equal items, then the most similar items."""
-        return align_by_similarity(expected, candidate, self._similarity, GREEDY, rules=rules)
 
 
 def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> list[Edge]:
@@ -92,7 +32,6 @@ def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> list[Edge]:
 
 
 def _select_many(edges: EdgeArrays, agreement: EqualLeafCounter) -> Iterator[Edge]:
-
     weights, places, others = edges
     rivals = (np.bincount(places)[places] > 1) | (np.bincount(others)[others] > 1)
     agreements = np.zeros(len(weights), dtype=np.intp)
@@ -127,3 +66,21 @@ def _without_conflicts(edges: Iterable[Edge]) -> list[Edge]:
 
 GREEDY: Final = SelectionMethod(few=_select_few, many=_select_many)
 """Select the most similar remaining pair first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greedy(SimilarityAligner):
+    """Align the most similar items first, if their similarity is at least `threshold`.
+
+    Items are compared by `match_fields`, or by all their leaves if it is not set. The default
+    threshold is 0.8 with match fields and 0.5 without. Ties are broken by the number of equal
+    leaves, then by canonical order. With `similarity: equality`, only equal leaves count. With
+    `iou` or `distance`, lists and objects are compared as boxes or points, and the comparator sets
+    the default threshold.
+
+    >>> Greedy().align(["blue", "red"], ["bleu", "black"]).pairs
+    [(0, 0, 0.5, False)]
+    """
+
+    name: ClassVar[str] = "greedy"
+    selection: ClassVar[SelectionMethod] = GREEDY

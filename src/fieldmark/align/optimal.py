@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 from operator import itemgetter
@@ -11,22 +11,17 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from fieldmark.align.alignment_options import (
-    FieldPaths,
-    ItemSimilarity,
-    SimilarityOption,
-    SimilarityType,
-)
-from fieldmark.align.geometric_similarity import read_item_similarity
 from fieldmark.align.greedy import GREEDY
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
 from fieldmark.align.leaves import LeafRules
-from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
+from fieldmark.align.similarity_alignment import (
+    SelectionMethod,
+    SimilarityAligner,
+    align_by_similarity,
+)
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
-from fieldmark.values.annotations import Share
 from fieldmark.values.arrays import Flags, Integers
-from fieldmark.values.strategy_options import check_options
 
 _SMALL_MATRIX: Final = 64
 """Scipy is imported and called only for larger matrices; for smaller ones, that takes longer."""
@@ -40,57 +35,6 @@ class OnLimit(StrEnum):
 
     ERROR = "error"
     GREEDY = "greedy"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Optimal:
-    """Align items to maximize the total similarity, in pairs of at least `threshold`.
-
-    The options are the same as for the greedy method. Ties are broken by the number of equal
-    leaves. If the lists exceed the limit, the alignment fails or, with `on_limit: greedy`, falls
-    back to the greedy method with a note.
-
-    >>> [pair[:2] for pair in Optimal(threshold=0).align(["ab", "abcd"], ["abc", "xyz"]).pairs]
-    [(0, 1), (1, 0)]
-    """
-
-    name: ClassVar[str] = "optimal"
-    uses_rules: ClassVar[bool] = True
-    match_fields: FieldPaths | None = None
-    threshold: Share | None = None
-    on_limit: OnLimit = OnLimit.ERROR
-    similarity: SimilarityOption = SimilarityType.TEXT
-    _similarity: ItemSimilarity = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        similarity = read_item_similarity(self.match_fields, self.threshold, self.similarity)
-        object.__setattr__(self, "_similarity", similarity)
-
-    @property
-    def item_similarity(self) -> ItemSimilarity:
-        """How items are compared."""
-        return self._similarity
-
-    @property
-    def selection(self) -> SelectionMethod:
-        """How pairs are selected."""
-        return _OPTIMAL
-
-    @property
-    def min_similarity(self) -> float:
-        """The similarity threshold."""
-        return self._similarity.threshold
-
-    def align(
-        self,
-        expected: list[JsonValue],
-        candidate: list[JsonValue],
-        rules: LeafRules | None = None,
-    ) -> Alignment:
-        """Align equal items, then all other items for the highest total similarity."""
-        fallback = GREEDY if self.on_limit is OnLimit.GREEDY else None
-        return align_by_similarity(expected, candidate, self._similarity, _OPTIMAL, fallback, rules)
 
 
 def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> Iterator[Edge]:
@@ -123,6 +67,33 @@ def _listed(edges: EdgeArrays, which: Integers | Flags | slice) -> Iterator[Edge
 
 
 _OPTIMAL: Final = SelectionMethod(few=_select_few, many=_select_many)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimal(SimilarityAligner):
+    """Align items to maximize the total similarity, in pairs of at least `threshold`.
+
+    The options are the same as for the greedy method. Ties are broken by the number of equal
+    leaves. If the lists exceed the limit, the alignment fails or, with `on_limit: greedy`, falls
+    back to the greedy method with a note.
+
+    >>> [pair[:2] for pair in Optimal(threshold=0).align(["ab", "abcd"], ["abc", "xyz"]).pairs]
+    [(0, 1), (1, 0)]
+    """
+
+    name: ClassVar[str] = "optimal"
+    selection: ClassVar[SelectionMethod] = _OPTIMAL
+    on_limit: OnLimit = OnLimit.ERROR
+
+    def align(
+        self,
+        expected: list[JsonValue],
+        candidate: list[JsonValue],
+        rules: LeafRules | None = None,
+    ) -> Alignment:
+        """Align equal items, then all other items for the highest total similarity."""
+        fallback = GREEDY if self.on_limit is OnLimit.GREEDY else None
+        return align_by_similarity(expected, candidate, self._similarity, _OPTIMAL, fallback, rules)
 
 
 # --- maximum-weight assignment --------------------------------------------------------------------

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.align.alignment_options import (
     FALLBACK_PAIRS,
     MAX_PAIRS,
     SMALL_CHARACTER_PAIRS,
     SMALL_PAIRS,
+    FieldPaths,
     ItemSimilarity,
+    SimilarityOption,
+    SimilarityType,
     TooMuchWork,
     refused,
     within,
@@ -21,7 +25,7 @@ from fieldmark.align.equal_items import (
     canonical_order,
     pair_equal,
 )
-from fieldmark.align.geometric_similarity import measured_edges
+from fieldmark.align.geometric_similarity import measured_edges, read_item_similarity
 from fieldmark.align.item_similarity import (
     WEIGHT_UNIT,
     Edge,
@@ -43,6 +47,8 @@ from fieldmark.align.leaves import (
 )
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
+from fieldmark.values.annotations import Share
+from fieldmark.values.strategy_options import check_options
 
 _TOO_MANY: Final = f"too many pairs of unequal items: {{:,}} x {{:,}} (limit {MAX_PAIRS:,})"
 _TOO_LARGE: Final = "the items are too large to compare all pairs"
@@ -103,6 +109,45 @@ def align_by_similarity(
         ],
     )
     return alignment._replace(fallback=True, note=note) if note else alignment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarityAligner:
+    """The options of aligners by similarity; `selection` is their method."""
+
+    name: ClassVar[str]
+    uses_rules: ClassVar[bool] = True
+    selection: ClassVar[SelectionMethod]
+    match_fields: FieldPaths | None = None
+    threshold: Share | None = None
+    similarity: SimilarityOption = SimilarityType.TEXT
+    _similarity: ItemSimilarity = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        similarity = read_item_similarity(self.match_fields, self.threshold, self.similarity)
+        object.__setattr__(self, "_similarity", similarity)
+
+    @property
+    def item_similarity(self) -> ItemSimilarity:
+        """How items are compared."""
+        return self._similarity
+
+    @property
+    def min_similarity(self) -> float:
+        """The similarity threshold."""
+        return self._similarity.threshold
+
+    def align(
+        self,
+        expected: list[JsonValue],
+        candidate: list[JsonValue],
+        rules: LeafRules | None = None,
+    ) -> Alignment:
+        """Align equal items, then the items that the method selects."""
+        return align_by_similarity(
+            expected, candidate, self._similarity, self.selection, rules=rules
+        )
 
 
 def select_pairs(

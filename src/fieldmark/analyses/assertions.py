@@ -98,7 +98,7 @@ def _mistakes_text(case: CaseResult, known: Collection[str] = ()) -> str:
     lines = [f"{head}, score {score_text(case.score, vacuous=case.vacuous)}"]
     if case.input != "ok":
         note = case.case.note
-        lines.append(input_text(case.input) + (f": {_shown(note, 500)}" if note else ""))
+        lines.append(input_text(case.input) + (f": {_visible(note, 500)}" if note else ""))
     if unknown:
         lines += _aligned([_TITLES, *map(_cells, unknown[:_MAX_FIELDS])])
     if (more := len(unknown) - _MAX_FIELDS) > 0:
@@ -107,7 +107,7 @@ def _mistakes_text(case: CaseResult, known: Collection[str] = ()) -> str:
         lines.append(f"  and {plural(len(mistakes) - len(unknown), 'known mistake')}")
     lines += _evaluators(case)
     if not mistakes and not case.evaluator_results:
-        lines += [f"  {_shown(miss, 500)}" for miss in case.misses[:_MAX_MISSES]]
+        lines += [f"  {_visible(miss, 500)}" for miss in case.misses[:_MAX_MISSES]]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -121,11 +121,11 @@ def _cells(field: FieldResult) -> tuple[str, ...]:
     if field.note:
         outcome += f"; {field.note}"
     sides = (field.expected, field.candidate)
-    values = ("" if side is MISSING else _shown(json_text(side)) for side in sides)
-    return (_shown(path, _MAX_PATH), _shown(outcome, _MAX_PATH), *values)
+    values = ("" if side is MISSING else _visible(json_text(side)) for side in sides)
+    return (_visible(path, _MAX_PATH), _visible(outcome, _MAX_PATH), *values)
 
 
-def _shown(text: str, length: int = _MAX_VALUE) -> str:
+def _visible(text: str, length: int = _MAX_VALUE) -> str:
     return visible(truncate(text, length))
 
 
@@ -144,8 +144,8 @@ def _evaluators(case: CaseResult) -> Iterator[str]:
         if score.verdict is Verdict.PASS:
             continue
         verdict = score.verdict or score.status
-        reason = f": {_shown(score.reasoning, 500)}" if score.reasoning else ""
-        yield f"  evaluator {_shown(result.name)}: {verdict}, score {number(score.score)}{reason}"
-        yield from (f"    {_shown(miss, 500)}" for miss in score.misses[:_MAX_MISSES])
+        reason = f": {_visible(score.reasoning, 500)}" if score.reasoning else ""
+        yield f"  evaluator {_visible(result.name)}: {verdict}, score {number(score.score)}{reason}"
+        yield from (f"    {_visible(miss, 500)}" for miss in score.misses[:_MAX_MISSES])
         if (more := len(score.misses) - _MAX_MISSES) > 0:
             yield f"    … and {more:,} more"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.recount import RunLike, stored_run
+from fieldmark.analyses.saved_run import RunLike, stored_run
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.sources import open_source
@@ -90,7 +90,12 @@ _Drawn: TypeAlias = tuple[float, bytes, Label]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LabelSheet(ShownRecord):
-    """Pairs without verdicts, in the recommended order of labeling."""
+    """Pairs without verdicts, in the recommended order of labeling.
+
+    Attributes:
+        run: The name of the run.
+        labels: The pairs.
+    """
 
     run: str
     labels: tuple[Label, ...]
@@ -858,7 +863,7 @@ def _of_path(labels: list[Label], path: str, where: str, *, required: bool) -> l
         wanted = {path, configured_attribute(parse_path(path))}
     except PathError:
         wanted = {path}
-    selected = [each for each in labels if not each.attribute or each.attribute in wanted]
+    selected = [label for label in labels if not label.attribute or label.attribute in wanted]
     if not selected:
         listed = ", ".join(list(attributes)[:5])
         raise DataError(f"no label of {path}; the labels are of: {listed}", Location(where))

@@ -37,7 +37,7 @@ def compare(
 ) -> CaseResult:
     """Compare a candidate with the expected value, field by field.
 
-    The default convention is the one of the rules, otherwise `confusion`.
+    Without `convention`, the convention of the rules applies, otherwise `confusion`.
 
     Args:
         expected: A JSON value, pydantic model, dataclass, attrs class or named tuple, which may

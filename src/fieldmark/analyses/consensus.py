@@ -22,7 +22,7 @@ from fieldmark.analyses.rank import (
     named_together,
     rank,
 )
-from fieldmark.analyses.result import RunResult
+from fieldmark.analyses.run_result import RunResult
 from fieldmark.analyses.score import score_with
 from fieldmark.compare.wrappers import AnyOf
 from fieldmark.data.inputs import InputLike, Inputs

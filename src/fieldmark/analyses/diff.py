@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.recount import (
+from fieldmark.analyses.saved_run import (
     RecountedRun,
     RunLike,
     attribute_weights,

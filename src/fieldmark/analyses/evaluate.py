@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final, TypeAlias, Unpack
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.result import EvalResult, run_result
+from fieldmark.analyses.run_result import EvalResult, run_result
 from fieldmark.analyses.runs import annotate
 from fieldmark.data.arrow_tables import read_table
-from fieldmark.errors import ConfigError
+from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.model.case import Case
@@ -29,6 +29,7 @@ from fieldmark.runs.eval_setup import (
     eval_sources,
     fingerprints,
     for_target,
+    one_per_target,
     open_cases,
     own_evaluators,
     target_identity,
@@ -38,6 +39,9 @@ from fieldmark.runs.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.runs.gates import RunGates, resolve_baseline
 from fieldmark.runs.manifest import make_manifest
 from fieldmark.runs.provider_set import ProviderSet, for_run
+from fieldmark.runs.resume import run_directories
+from fieldmark.runs.run_directory import new_run_id
+from fieldmark.runs.run_index import ROOT
 from fieldmark.runs.run_options import (
     EvalOptions,
     RunOptions,
@@ -80,7 +84,7 @@ def evaluate(
         observers: Functions that are called with the results of each segment.
         progress: Called regularly with the cases processed, the bytes read, and the total bytes if
             known.
-        **options: The options below, which replace options of the file. `at_least` and `at_most`
+        **options: The options below, which replace options of the file. `min` and `max`
             add gates. `out` is a new directory for the run, or with `resume` the directory of an
             interrupted run.
 
@@ -92,7 +96,7 @@ def evaluate(
     >>> run.mean_score
     1.0
     """
-    spec = _spec(source, Code.ALLOW if options.get("allow_code") else Code.REFUSE)
+    spec = _eval_spec(source, Code.ALLOW if options.get("allow_code") else Code.REFUSE)
     eval_options: EvalOptions = {**spec.options, **options}
     return evaluate_with(
         complete_options(file=spec.location.file, **eval_options),
@@ -152,6 +156,57 @@ def eval_cases(spec: EvalSpec) -> Iterator[Case]:
     spec = with_optional_truth(spec)
     with closing(open_cases(spec, eval_inputs(spec))) as stream:
         yield from chain.from_iterable(stream.batches())
+
+
+def plan_evals(
+    files: Sequence[str | Path], shared: RunOptions, *, targets: Sequence[str], save: bool
+) -> list[tuple[EvalSpec, RunOptions]]:
+    """Return the evaluations of all files with their options, or raise all of their problems.
+
+    A file with several targets is one evaluation for each target. With `save`, a run without `out`
+    has a directory in `runs`. Baselines are found before the first run, so `latest` is never a run
+    of these evaluations.
+    """
+    problems: list[Problem] = []
+    specs: list[tuple[EvalSpec, str]] = []
+    for file in files:
+        try:
+            loaded = load_eval(file, code=Code.ALLOW if shared["allow_code"] else Code.REFUSE)
+            for spec in one_per_target(loaded, targets):
+                check_ready_eval(spec, offline=shared["offline"])
+                several = loaded.targets and spec.target
+                specs.append((spec, spec.target.name if several and spec.target else ""))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    directories = _directories(specs, shared["out"]) if save else [None] * len(specs)
+    planned: list[tuple[EvalSpec, RunOptions]] = []
+    for (spec, target), out in zip(specs, directories, strict=True):
+        file = spec.location.file
+        options: RunOptions = {
+            **spec.options, **shared, "file": file, "target": target, "out": out
+        }  # fmt: skip
+        try:
+            planned.append((spec, with_baseline(complete_options(**options), spec)))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    return planned
+
+
+def _directories(
+    specs: Sequence[tuple[EvalSpec, str]], parent: str | Path | None
+) -> list[str | Path | None]:
+    """Return a directory for the run of each file, or of each target of a single file."""
+    if parent is None:
+        return [Path(ROOT) / new_run_id() for _ in specs]
+    if len(specs) == 1:
+        return [parent]
+    one_file = len({spec.location.file for spec, _ in specs}) == 1
+    names = [target if one_file and target else spec.name for spec, target in specs]
+    return [*run_directories(parent, names, "eval")]
 
 
 def with_baseline(options: RunOptions, spec: EvalSpec) -> RunOptions:
@@ -235,7 +290,7 @@ def _empty_summaries(spec: EvalSpec) -> dict[str, EvaluatorSummary]:
     return EvaluatorTotals(member.name for member in spec.members).summaries(metrics)
 
 
-def _spec(source: EvalSource, code: Code) -> EvalSpec:
+def _eval_spec(source: EvalSource, code: Code) -> EvalSpec:
     if isinstance(source, EvalSpec):
         return source
     if isinstance(source, str | Path):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.recount import RecountedRun, RunLike, stored_run
-from fieldmark.analyses.result import RunResult
+from fieldmark.analyses.run_result import RunResult
+from fieldmark.analyses.saved_run import RecountedRun, RunLike, stored_run
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CountingOptions
@@ -138,7 +138,16 @@ class AttributeGain:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ImproveResult(ShownRecord):
-    """Attributes by the gain from fixing them, clusters of similar mistakes, repeated errors."""
+    """Attributes by the gain from fixing them, clusters of similar mistakes, repeated errors.
+
+    Attributes:
+        run: The name of the run.
+        summary: The metrics of the run.
+        attributes: The attributes, the largest gain first.
+        clusters: Groups of mistakes with the same pattern.
+        repeated: Errors that several values have in common.
+        notes: Remarks, beginning with warnings about the structure of the documents.
+    """
 
     run: str
     summary: Summary
@@ -197,12 +206,11 @@ def corrected_fact(code: int) -> int:
 _FIXED: Final = tuple(corrected_fact(code) for code in range(1 << CELL_BITS))
 
 
-def corrected(block: Outcomes, positions: Container[int]) -> Outcomes:
+def corrected(block: Outcomes, positions: Collection[int]) -> Outcomes:
     """Return the outcomes that a case would have if the fields at these positions were correct."""
-    cells = [
-        cell & ~FACT_MASK | _FIXED[cell & FACT_MASK] if position in positions else cell
-        for position, cell in enumerate(block.cells)
-    ]
+    cells = list(block.cells)
+    for position in positions:
+        cells[position] = cells[position] & ~FACT_MASK | _FIXED[cells[position] & FACT_MASK]
     comparisons = {
         position: comparison
         for position, comparison in block.comparisons.items()

@@ -92,7 +92,14 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LintResult(ShownRecord):
-    """The findings in ground truth; `total` also counts findings beyond the limit of the list."""
+    """The findings in ground truth.
+
+    Attributes:
+        documents: The number of documents.
+        total: The number of findings, also beyond the limit of the list.
+        findings: The findings, at most as many as the limit.
+        notes: Remarks on the documents.
+    """
 
     documents: int
     total: int
@@ -202,7 +209,7 @@ class _Attribute:
         if presence(value) is not Presence.VALUE or value in ([], {}):
             self.empty += 1
             return
-        shown = value if isinstance(value, str) else _shown(value)
+        shown = value if isinstance(value, str) else _shortened(value)
         self.types.setdefault(
             _TYPE_NAMES.get(kind_of(value).value, kind_of(value).value), _Tally()
         ).add(case, shown)
@@ -255,7 +262,7 @@ _NUMBER_RUN: Final = re.compile(r"[0-9]+")
 _LETTER_RUN: Final = re.compile(r"[^\W\d_]+")
 
 
-def _shown(value: JsonValue) -> str:
+def _shortened(value: JsonValue) -> str:
     if isinstance(value, list):
         return f"list of {plural(len(value), 'item')}"
     return (

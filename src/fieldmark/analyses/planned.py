@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fieldmark.analyses.result import RunResult, run_result
+from fieldmark.analyses.run_result import RunResult, run_result
 from fieldmark.analyses.score import prepare_score, score_sources
 from fieldmark.data.partitions import Partition, PartitionOpener, partition, why_indivisible
 from fieldmark.errors import ConfigError, DataError, Location

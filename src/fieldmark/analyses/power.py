@@ -8,7 +8,7 @@ from typing import ClassVar, Final, cast
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.diff import obstacles
-from fieldmark.analyses.recount import RunLike, stored_intervals, stored_run
+from fieldmark.analyses.saved_run import RunLike, stored_intervals, stored_run
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, GateResult, check_gate, less_is_better
 from fieldmark.metrics.headline import MAIN_METRIC

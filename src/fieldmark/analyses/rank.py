@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias, Unpack, cast
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.diff import case_in_run, has_same_truth, obstacles
-from fieldmark.analyses.recount import (
+from fieldmark.analyses.run_result import RunResult
+from fieldmark.analyses.saved_run import (
     RecountedRun,
     RunLike,
     attribute_weights,
@@ -22,7 +23,6 @@ from fieldmark.analyses.recount import (
     paired_cases,
     stored_run,
 )
-from fieldmark.analyses.result import RunResult
 from fieldmark.analyses.score import score_with
 from fieldmark.data.input_files import STDIN, is_url
 from fieldmark.data.inputs import InputLike
@@ -518,10 +518,11 @@ class _Gathered:
         """Return the metrics of each run over the shared cases."""
         applied = stored[0].manifest.convention if rescore else None
         return [
-            replace(run.summary(applied), evaluators={} if own is None else own.evaluators)
-            for run, own in zip(
-                self.runs, (run_of_summary.summary for run_of_summary in stored), strict=True
+            replace(
+                run.summary(applied),
+                evaluators={} if saved.summary is None else saved.summary.evaluators,
             )
+            for run, saved in zip(self.runs, stored, strict=True)
         ]
 
     def value(self, index: int, metric: str, summary: Summary) -> float | None:
@@ -812,7 +813,12 @@ CandidatesLike: TypeAlias = Mapping[str, InputLike] | Sequence[str | Path]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ScoredRuns:
-    """The runs of several models by name, and their ranking."""
+    """The runs of several models, and their ranking.
+
+    Attributes:
+        runs: The result of each run by the name of its model.
+        ranking: The ranking of the runs.
+    """
 
     runs: Mapping[str, RunResult]
     ranking: RankResult

@@ -10,8 +10,8 @@ from typing import Final, Self, cast
 
 from fieldmark import registry
 from fieldmark.analyses.diff import DiffResult, diff
-from fieldmark.analyses.recount import stored_intervals, stored_run
 from fieldmark.analyses.review import review_of
+from fieldmark.analyses.saved_run import stored_intervals, stored_run
 from fieldmark.analyses.show import RunRules
 from fieldmark.data.input_files import is_url
 from fieldmark.errors import ConfigError, FieldmarkError

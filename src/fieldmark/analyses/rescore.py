@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import ClassVar, Final, cast
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.recount import RecountedRun, RunLike, resampling_of, stored_run
-from fieldmark.analyses.result import RunResult, run_result
+from fieldmark.analyses.run_result import RunResult, run_result
+from fieldmark.analyses.saved_run import RecountedRun, RunLike, resampling_of, stored_run
 from fieldmark.data.file_blocks import IrregularLinesError, nth_line_offsets
 from fieldmark.data.input_files import is_url, open_file, redacted_url
 from fieldmark.data.inputs import Coverage, Inputs
@@ -206,7 +206,8 @@ def prepare_rules(
 ) -> tuple[PreparedRun, StoredPairs]:
     """Return a run that compares the cases of another with rules, and the stream of its cases.
 
-    With `numbers`, only those cases are compared; with `keep`, the stream has the stored results.
+    With `numbers`, only the cases with these numbers are compared; with `keep`, the stream has the
+    stored results.
     """
     check_rescorable(stored)
     summary = stored.complete_summary
@@ -681,7 +682,7 @@ def preview_rules(
             known.
 
     >>> import fieldmark as fm
-    >>> run = fm.score([({"total": 10}, {"total": 10.4})], out="run")
+    >>> run = fm.score([({"total": 10}, {"total": 10.4})], out="previewed")
     >>> found = fm.preview_rules(run, {"total": {"match": "numeric_tolerance", "tolerance": 0.5}})
     >>> found.changed_fields, found.metrics["micro_f1"]
     (1, (0.0, 1.0))

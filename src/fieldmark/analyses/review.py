@@ -16,7 +16,13 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.improve import corrected
-from fieldmark.analyses.recount import RecountedRun, RunLike, paired_cases, stored_rules, stored_run
+from fieldmark.analyses.saved_run import (
+    RecountedRun,
+    RunLike,
+    paired_cases,
+    stored_rules,
+    stored_run,
+)
 from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.data.json_rows import ensure_json
 from fieldmark.errors import ConfigError, DataError, FieldmarkError, Location
@@ -34,22 +40,20 @@ from fieldmark.rules.config_files import load_file
 from fieldmark.rules.rules_file import native_form
 from fieldmark.runs.case_processor import CaseProcessor
 from fieldmark.runs.case_result import CaseResult, FieldResult
-from fieldmark.runs.corrected_truth import (
-    Change,
-    UnfitChangeError,
-    corrected_document,
-    truth_fields,
-)
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.labels import Label
 from fieldmark.runs.provider_set import ProviderSet, for_run
 from fieldmark.runs.reviews import (
+    Change,
     Decision,
     FieldKey,
     Review,
+    UnfitChangeError,
     append_review,
+    corrected_document,
     current_reviews,
     read_reviews,
+    truth_fields,
     values_hash,
 )
 from fieldmark.runs.run_options import RunOptions, restored_options

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.recount import stored_intervals
-from fieldmark.analyses.result import EvalResult, RunResult
+from fieldmark.analyses.run_result import EvalResult, RunResult
+from fieldmark.analyses.saved_run import stored_intervals
 from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gates import Gate, check_gate, less_is_better
@@ -205,7 +205,12 @@ _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunList(ShownRecord):
-    """Runs in the order of their start, and the directories that contain them."""
+    """Runs in the order of their start.
+
+    Attributes:
+        entries: The runs.
+        roots: The directories that contain the runs.
+    """
 
     entries: tuple[RunEntry, ...]
     roots: tuple[Path, ...] = (Path(ROOT),)

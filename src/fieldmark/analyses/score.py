@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, Unpack
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.result import RunResult, run_result
+from fieldmark.analyses.run_result import RunResult, run_result
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import PairedFiles, open_pairs
 from fieldmark.errors import ConfigError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.improve import corrected
-from fieldmark.analyses.recount import RunLike, stored_rules, stored_run
+from fieldmark.analyses.saved_run import RunLike, stored_rules, stored_run
 from fieldmark.compare.auto import Auto, comparator_for
 from fieldmark.errors import ConfigError, DataError, Location, with_hint
 from fieldmark.metrics.case_score import CaseCounter
@@ -180,7 +180,7 @@ def show_cases(
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
-    >>> run = fm.score(truth, [{"id": "a", "total": 1}, {"id": "b", "total": 3}], out="run")
+    >>> run = fm.score(truth, [{"id": "a", "total": 1}, {"id": "b", "total": 3}], out="shown")
     >>> [line[0] for line in show_cases(run).lines]
     ['b', 'a']
     """
@@ -333,7 +333,7 @@ class ExplainResult(ShownRecord):
             ("expected", field.expected, field.expected_presence),
             ("predicted", field.candidate, field.candidate_presence),
         ):
-            text = presence if value is MISSING else _text(value)
+            text = presence if value is MISSING else _value_text(value)
             stored = presence != "value" or value is not MISSING
             pairs.append((side, text if stored else "not stored"))
         pairs += self.rule.facts()
@@ -389,7 +389,7 @@ def explain(run: RunLike, case_id: str, path: str) -> ExplainResult:
     >>> import fieldmark as fm
     >>> rules = {"fields": [{"path": "vendor", "match": "fuzzy", "threshold": 0.9}]}
     >>> pairs = [({"vendor": "Acme"}, {"vendor": "Acne"})]
-    >>> found = fm.explain(fm.score(pairs, rules=rules, out="run"), "1", "vendor")
+    >>> found = fm.explain(fm.score(pairs, rules=rules, out="explained"), "1", "vendor")
     >>> found.field.outcome, found.field.similarity, found.rule.threshold, found.cost.counts.fp
     ('wrong_value', 0.75, 0.9, 1)
     """
@@ -399,7 +399,7 @@ def explain(run: RunLike, case_id: str, path: str) -> ExplainResult:
 
 def explain_field(rules: RunRules, case: CaseResult, path: str) -> ExplainResult:
     """Explain the field of a case."""
-    position, field = _find(case, path, rules.run)
+    position, field = _find_field(case, path, rules.run)
     attribute = case.attributes.attributes[case.outcomes.cells[position] >> CELL_BITS]
     convention = case.convention
     missing = [] if case.has_values else [_NO_VALUES]
@@ -415,7 +415,7 @@ def explain_field(rules: RunRules, case: CaseResult, path: str) -> ExplainResult
         run=rules.run.path.name,
         case_score=case.score,
         field=field,
-        items=_items(case, position, field.attribute),
+        items=_enclosing_items(case, position, field.attribute),
         rule=rules.of(attribute, field),
         cost=field_cost(case.outcomes.cells[position] & FACT_MASK, convention.counting),
         convention=convention.name,
@@ -493,7 +493,7 @@ class RunRules:
         return f"default of the convention {self.run.manifest.convention.name}"
 
 
-def _find(case: CaseResult, path: str, run: StoredRun) -> tuple[int, FieldResult]:
+def _find_field(case: CaseResult, path: str, run: StoredRun) -> tuple[int, FieldResult]:
     """Return the field with a path, the path in the candidate, or the only one of an attribute."""
     fields = list(enumerate(case.iter_fields()))
     for name in ("path", "candidate_path", "attribute"):
@@ -507,7 +507,7 @@ def _find(case: CaseResult, path: str, run: StoredRun) -> tuple[int, FieldResult
     raise DataError(with_hint(message, hint), Location(str(run.path)))
 
 
-def _items(case: CaseResult, position: int, attribute: str) -> tuple[AlignedItem, ...]:
+def _enclosing_items(case: CaseResult, position: int, attribute: str) -> tuple[AlignedItem, ...]:
     """Return the aligned items that contain the field at a position, outermost first."""
     current: dict[str, AlignedItem] = {}
     for start, path, expected, candidate, similarity in case.outcomes.items:
@@ -548,7 +548,7 @@ def _option_text(value: JsonValue) -> str:
     if isinstance(value, list):
         return ", ".join(map(_option_text, value))
     if not isinstance(value, dict):
-        return _text(value)
+        return _value_text(value)
     name, options = value.get("name"), value.get("options")
     if not isinstance(name, str):
         return _options_text(value)
@@ -556,11 +556,11 @@ def _option_text(value: JsonValue) -> str:
     threshold = set_options.get("threshold")
     shown = [
         _options_text(set_options),
-        "" if threshold is None else f"threshold {_text(threshold)}",
+        "" if threshold is None else f"threshold {_value_text(threshold)}",
     ]
     inner = ", ".join(filter(None, shown))
     return f"{name} ({inner})" if inner else name
 
 
-def _text(value: JsonValue) -> str:
+def _value_text(value: JsonValue) -> str:
     return value if isinstance(value, str) and value else strict_json(value).decode()

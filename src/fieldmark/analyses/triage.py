@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Final, TypeAlias
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.recount import RunLike, stored_run
-from fieldmark.analyses.result import RunResult
+from fieldmark.analyses.run_result import RunResult
+from fieldmark.analyses.saved_run import RunLike, stored_run
 from fieldmark.data.input_files import open_file
 from fieldmark.data.input_warnings import warn_confidences
 from fieldmark.data.inputs import Coverage, InputLike

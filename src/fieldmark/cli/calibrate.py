@@ -205,7 +205,7 @@ def measure_command(
     out: Path | None,
     force: bool,
     output: OutputOptions,
-    **given: Unpack[_MeasureArguments],
+    **arguments: Unpack[_MeasureArguments],
 ) -> int:
     """Measure a comparator or a judge against human verdicts and choose its threshold.
 
@@ -213,10 +213,10 @@ def measure_command(
     calibrate label` writes them. Rows without a verdict are not used. Rows that also have a
     similarity need no comparator.
     """
-    if given["evaluation"] is None:
+    if arguments["evaluation"] is None:
         reject_options({"evaluator"}, "requires --eval")
     check_overwrite(out, force=force)
-    result = calibrate(labels, **given)
+    result = calibrate(labels, **arguments)
     print_document(result, output)
     for warning in result.warnings if output.hides_failures else ():
         print_message(f"warning: {warning}")

@@ -130,9 +130,9 @@ def validate_command(files: tuple[str, ...], format: str) -> int:  # noqa: A002 
     "--plugins",
     "listed",
     is_flag=True,
-    help="List what is registered instead: all KINDS, or some of them.",
+    help="List registered strategies instead, of these KINDS or of all kinds.",
 )
-@option("--installed", is_flag=True, help="List plug-ins only, without what is built in.")
+@option("--installed", is_flag=True, help="List only strategies of plug-ins.")
 @output_options
 def doctor_command(
     kinds: tuple[str, ...],

@@ -26,7 +26,6 @@ from fieldmark.cli.options import (
     declared_option,
     force_option,
     input_options,
-    max_drop_option,
     out_option,
     output_options,
     rules_option,
@@ -46,7 +45,7 @@ from fieldmark.cli.streams import print_message
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError
 from fieldmark.report.tables import gate_line
-from fieldmark.runs.run_options import ScoreOptions
+from fieldmark.runs.run_options import RunOptions, ScoreOptions
 
 _POWER: Final = "Number of cases"
 _OF_POWER: Final = {"drop", "metric", "probability", "alpha"}
@@ -93,7 +92,11 @@ class _DiffArguments(TypedDict):
 @seed_option
 @by_option
 @saved_runs("before", "after")
-@max_drop_option("Fail if a metric, by default the mean score, is worse by more than LIMIT.")
+@declared_option(
+    RunOptions,
+    "max_drop",
+    help="Fail if a metric, by default the mean score, is worse by more than LIMIT.",
+)
 @option(
     "--power",
     group=_POWER,
@@ -134,7 +137,7 @@ class _DiffArguments(TypedDict):
 )
 @top_option()
 @output_options
-def diff_command(before: Path, after: Path | None, **given: Unpack[_DiffArguments]) -> int:
+def diff_command(before: Path, after: Path | None, **arguments: Unpack[_DiffArguments]) -> int:
     """Compare the run AFTER with the run BEFORE, case by case.
 
     Shows every metric before and after with a 95% confidence interval and a p-value, the cases
@@ -144,20 +147,20 @@ def diff_command(before: Path, after: Path | None, **given: Unpack[_DiffArgument
     fixed limit and is checked on new cases from the same source as the cases of BEFORE. Its limit
     is computed too, and the smallest drop that the cases of BEFORE can detect.
     """
-    output = given["output"]
-    if given["power"]:
+    output = arguments["output"]
+    if arguments["power"]:
         reject_options(_OF_DIFF, "cannot be used with --power")
-        if after is None and given["drop"] is None:
+        if after is None and arguments["drop"] is None:
             raise click.UsageError("--drop is required with --power, unless AFTER is given")
         if after is not None:
             reject_options({"drop"}, "cannot be used with AFTER")
         needed = required_cases(
             before,
-            given["drop"] if after is None else None,
+            arguments["drop"] if after is None else None,
             after=after,
-            metric=given["metric"],
-            alpha=given["alpha"],
-            power=given["probability"],
+            metric=arguments["metric"],
+            alpha=arguments["alpha"],
+            power=arguments["probability"],
         )
         print_document(needed, output)
         return ExitCode.OK
@@ -170,11 +173,11 @@ def diff_command(before: Path, after: Path | None, **given: Unpack[_DiffArgument
         result = diff(
             before,
             after,
-            rescore=given["rescore"],
-            force=given["force"],
-            by=given["by"] or None,
-            max_drop=given["max_drop"],
-            seed=given["seed"],
+            rescore=arguments["rescore"],
+            force=arguments["force"],
+            by=arguments["by"] or None,
+            max_drop=arguments["max_drop"],
+            seed=arguments["seed"],
         )
     print_document(result, output)
     print_warnings(result.warnings, output)
@@ -319,7 +322,7 @@ def consensus_command(
     out: Path | None,
     force: bool,
     output: OutputOptions,
-    **given: Unpack[_ConsensusArguments],
+    **arguments: Unpack[_ConsensusArguments],
 ) -> int:
     """Combine PREDICTIONS by majority vote, field by field.
 
@@ -330,11 +333,11 @@ def consensus_command(
     if not candidates:
         raise click.UsageError("PREDICTIONS is required; see 'fieldmark consensus --help'")
     reject_options({"format_in"}, "cannot be used: regions have no fields to vote on")
-    if given["truth"] is None:
+    if arguments["truth"] is None:
         reject_options({"metric", "convention", "expected_key"}, "requires --truth")
     check_overwrite(out, force=force)
     with rethrow_with_options():
-        result = consensus(candidates, **given)
+        result = consensus(candidates, **arguments)
     if out is not None:
         write_file(out, result.to_jsonl())
     print_document(result, output)

@@ -146,12 +146,13 @@ class Defaults(Mapping[str, Mapping[str, object]]):
 
     def _check_group(self, group: str, table: Mapping[str, object]) -> None:
         """Raise an error for anything but a table for each command in the table of a group."""
-        names = [name for name in CONFIGURABLE if name.startswith(f"{group} ")]
+        names = [name.replace(" ", ".") for name in CONFIGURABLE if name.startswith(f"{group} ")]
         for key, value in table.items() if names else ():
-            if not isinstance(value, dict) or f"{group} {key}" not in names:
-                raise self._unknown_table(
-                    f"{group}.{key}", [name.replace(" ", ".") for name in names]
-                )
+            if not isinstance(value, dict):
+                hint = f"options are in the tables: {', '.join(names)}"
+                raise _error(self.file, f"unknown option '{group}.{key}'", hint)
+            if f"{group}.{key}" not in names:
+                raise self._unknown_table(f"{group}.{key}", names)
 
     def _unknown_table(self, name: str, known: Sequence[str]) -> ConfigError:
         from fieldmark.values.text import did_you_mean
@@ -162,7 +163,7 @@ class Defaults(Mapping[str, Mapping[str, object]]):
     @cached_property
     def _known(self) -> dict[str, click.Option]:
         """The options of all commands."""
-        return {key: each for name in CONFIGURABLE for key, each in self._options(name).items()}
+        return {key: option for name in CONFIGURABLE for key, option in self._options(name).items()}
 
     def _options(self, command: str) -> dict[str, click.Option]:
         """Return the options of a command by their long names, without the dashes."""
@@ -183,7 +184,9 @@ class Defaults(Mapping[str, Mapping[str, object]]):
         table = self._settings.get(group, {})
         if name:
             table = cast("Mapping[str, object]", table).get(name, {})
-        shared = {key: each for key, each in self._settings.items() if not isinstance(each, dict)}
+        shared = {
+            key: value for key, value in self._settings.items() if not isinstance(value, dict)
+        }
         for settings, is_own in ((shared, False), (cast("dict[str, object]", table), True)):
             for key, value in settings.items():
                 name = _spelled(key)
@@ -207,12 +210,12 @@ class Defaults(Mapping[str, Mapping[str, object]]):
             return value != negated
         values = value if isinstance(value, list) else [value]
         if any(
-            isinstance(each, bool) or not isinstance(each, str | int | float) for each in values
+            isinstance(item, bool) or not isinstance(item, str | int | float) for item in values
         ):
             raise _error(self.file, f"{key} must be a string or a number, or a list of them")
         if isinstance(value, list) and not option.multiple:
             raise _error(self.file, f"{key} accepts only one value")
-        texts = [self._path(key, option, str(each)) for each in values]
+        texts = [self._path(key, option, str(item)) for item in values]
         return texts if option.multiple else texts[0]
 
     def _path(self, key: str, option: click.Option, text: str) -> str:

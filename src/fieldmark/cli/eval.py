@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
 import click
 
-from fieldmark.analyses.evaluate import check_ready_eval, evaluate_with, with_baseline
-from fieldmark.analyses.result import EvalResult
+from fieldmark.analyses.evaluate import evaluate_with, plan_evals
+from fieldmark.analyses.run_result import EvalResult
 from fieldmark.cli.exit_codes import RUN_CODES, combine_exit_codes, run_exit_code
-from fieldmark.cli.github import GitHubAnnotations
 from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
     CASES,
     OUTPUT,
     RunArguments,
     bind_run_options,
-    check_baseline,
-    check_resume,
-    check_save,
+    check_run_arguments,
     declared,
     run_options,
 )
@@ -30,27 +28,23 @@ from fieldmark.cli.output import (
     OutputFormat,
     OutputOptions,
     in_github_workflow,
+    print_annotations,
     print_run,
     show_progress,
 )
 from fieldmark.cli.streams import print_message, write_stdout
-from fieldmark.errors import ConfigError, Problem
-from fieldmark.model.case import Case, CaseInput
 from fieldmark.report.document import Document
+from fieldmark.report.exports.github import GitHubAnnotations
 from fieldmark.report.exports.junit import JunitFile
 from fieldmark.report.render import document_text
 from fieldmark.report.run_document import targets_table
-from fieldmark.report.tables import failure_text, gate_text
+from fieldmark.report.tables import failure_text
 from fieldmark.rules.config_values import Code
-from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.eval_file import EvalSpec, load_eval
-from fieldmark.runs.eval_setup import for_target, one_per_target
-from fieldmark.runs.resume import run_directories
-from fieldmark.runs.run_directory import new_run_id
+from fieldmark.runs.eval_setup import for_target
 from fieldmark.runs.run_options import EvalOptions, RunOptions, complete_options
 from fieldmark.runs.session import Observer
 from fieldmark.values.escape import visible
-from fieldmark.values.text import plural
 
 
 class _Arguments(RunArguments, total=False):
@@ -86,43 +80,46 @@ class _Arguments(RunArguments, total=False):
     help="Write the results as JUnit XML.",
 )
 @run_options
-def eval_command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
+def eval_command(files: tuple[str, ...], **arguments: Unpack[_Arguments]) -> int:
     """Run eval FILES: evaluators, judges and gates.
 
     All files are checked before the first case is run. A file with several targets makes one run
     for each target. An eval file can run programs, so treat it like a script; `fieldmark validate`
     checks a file without running anything.
     """
-    check_resume(given["resumed"])
-    check_baseline(given["baseline"], given["max_drop"])
-    check_save(given["out"], save=given["save"])
-    code = Code.ALLOW if given["allow_code"] else Code.REFUSE
-    one_at_a_time = given["junit"] is not None or given["output"].format is OutputFormat.JSON
+    check_run_arguments(arguments)
+    one_at_a_time = (
+        arguments["junit"] is not None or arguments["output"].format is OutputFormat.JSON
+    )
     if one_at_a_time and len(files) > 1:
         raise click.UsageError("--junit and --format json accept only one eval file")
-    if given["resumed"] is not None:
-        resumed = bind_run_options("eval", given)
-        spec = for_target(load_eval(resumed["file"], code=code), resumed["target"])
+    if arguments["resumed"] is not None:
+        resumed = bind_run_options("eval", arguments)
+        spec = for_target(
+            load_eval(resumed["file"], code=Code.ALLOW if arguments["allow_code"] else Code.REFUSE),
+            resumed["target"],
+        )
         resumed = {**spec.options, **resumed}
-        return run_exit_code(_run(spec, complete_options(**resumed), given))
+        return run_exit_code(_run(spec, complete_options(**resumed), arguments))
     if not files:
         raise click.UsageError(
             "FILES is required, unless --resume is given; see 'fieldmark eval --help'"
         )
-    specs = _load_specs(files, given["targets"], code, offline=given["offline"])
-    if one_at_a_time and len(specs) > 1:
+    shared: RunOptions = {**bind_run_options("eval", arguments), "out": arguments["out"]}
+    evals = plan_evals(files, shared, targets=arguments["targets"], save=arguments["save"])
+    if one_at_a_time and len(evals) > 1:
         raise click.UsageError("--junit and --format json accept only one target; use --target")
     runs: list[EvalResult] = []
     by_file: dict[str, dict[str, EvalResult]] = {}
-    for spec, options in _options_by_file(specs, given):
-        if len(specs) > 1 and given["output"].shows_table:
+    for spec, options in evals:
+        if len(evals) > 1 and arguments["output"].shows_table:
             write_stdout(f"{visible(spec.name)}\n")
-        runs.append(_run(spec, options, given))
+        runs.append(_run(spec, options, arguments))
         if target := options["target"]:
             by_file.setdefault(spec.location.file, {})[target] = runs[-1]
     for targets in by_file.values():
         if len(targets) > 1:
-            _print_targets(targets, given["output"])
+            _print_targets(targets, arguments["output"])
     return combine_exit_codes(map(run_exit_code, runs))
 
 
@@ -137,80 +134,30 @@ def _print_targets(runs: Mapping[str, EvalResult], output: OutputOptions) -> Non
         print_message(f"rank the targets: fieldmark rank {shlex.join(paths)}")
 
 
-def _load_specs(
-    files: tuple[str, ...], targets: tuple[str, ...], code: Code, *, offline: bool
-) -> list[tuple[EvalSpec, str]]:
-    """Load all files, or raise one error with the problems of all files.
-
-    A file with several targets gives an evaluation for each target, with its name.
-    """
-    specs: list[tuple[EvalSpec, str]] = []
-    problems: list[Problem] = []
-    for file in files:
-        try:
-            loaded = load_eval(file, code=code)
-            for spec in one_per_target(loaded, targets):
-                check_ready_eval(spec, offline=offline)
-                several = loaded.targets and spec.target
-                specs.append((spec, spec.target.name if several and spec.target else ""))
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(problems)
-    return specs
-
-
-def _options_by_file(
-    specs: Sequence[tuple[EvalSpec, str]], given: _Arguments
-) -> list[tuple[EvalSpec, RunOptions]]:
-    """Return the options of the run of each file and target.
-
-    Baselines are found before the first run, so `latest` is never a run of the same command.
-    """
-    shared = bind_run_options("eval", given)
-    found: list[tuple[EvalSpec, RunOptions]] = []
-    problems: list[Problem] = []
-    for (spec, target), out in zip(specs, _directories(specs, given), strict=True):
-        try:
-            options: RunOptions = {
-                **spec.options,
-                **shared,
-                "file": spec.location.file,
-                "target": target,
-                "out": out,
-            }
-            found.append((spec, with_baseline(complete_options(**options), spec)))
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(problems)
-    return found
-
-
-def _run(spec: EvalSpec, options: RunOptions, given: _Arguments) -> EvalResult:
+def _run(spec: EvalSpec, options: RunOptions, arguments: _Arguments) -> EvalResult:
     """Run one file with one target, and print its results and its verdict."""
-    output, values = given["output"], given["values"]
+    output, values = arguments["output"], arguments["values"]
     annotations = junit = None
     observers: list[Observer] = []
     if in_github_workflow():
         annotations = GitHubAnnotations(spec.location.file, values=values)
         observers.append(annotations)
     with ExitStack() as stack:
-        if given["junit"] is not None:
-            junit = stack.enter_context(JunitFile(given["junit"], spec.name, spec.convention.name))
-            observers.append(_junit_observer(junit, values=values))
+        if arguments["junit"] is not None:
+            junit = stack.enter_context(
+                JunitFile(arguments["junit"], spec.name, spec.convention.name)
+            )
+            observers.append(partial(junit.add_results, values=values))
         with show_progress(output) as progress:
             # The file of a new run is already checked.
             run = evaluate_with(
                 options, spec, preflight=options["resume"], observers=observers, progress=progress
             )
         if junit is not None:
-            junit.add_evaluators(run.summary)
-            for gate in run.summary.gates:
-                junit.add_gate(gate_text(gate), passed=gate.passed)
+            junit.add_summary(run.summary)
     print_run(run, output)
     if annotations is not None:
-        annotations.print(run.summary)
+        print_annotations(annotations.with_failures_of(run.summary))
     for message in run.unmet:
         print_message(f"fieldmark: {message}")
     if not output.quiet:
@@ -218,40 +165,3 @@ def _run(spec: EvalSpec, options: RunOptions, given: _Arguments) -> EvalResult:
         reasons.append("passed" if run.summary.gates else "no gates")
         print_message(f"{run.name}: {reasons[0]}")
     return run
-
-
-def _directories(
-    specs: Sequence[tuple[EvalSpec, str]], given: _Arguments
-) -> list[str | Path | None]:
-    """Return a directory for the run of each file, or of each target of a single file.
-
-    Names that are not unique have a number.
-    """
-    if not given["save"]:
-        return [None] * len(specs)
-    parent = given["out"]
-    if parent is None:
-        return [Path("runs") / new_run_id() for _ in specs]
-    if len(specs) == 1:
-        return [parent]
-    one_file = len({spec.location.file for spec, _ in specs}) == 1
-    names = [target if one_file and target else spec.name for spec, target in specs]
-    return [*run_directories(parent, names, "eval")]
-
-
-def _junit_observer(junit: JunitFile, *, values: bool) -> Observer:
-    """Return an observer that adds cases in order; without values, no message quotes a document."""
-
-    def add(results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
-        for each in results:
-            case = each.case
-            if case.input is CaseInput.FAILED:
-                junit.add(case.id, None, case.note if values else "no prediction", ())
-            elif values:
-                junit.add(case.id, each.verdict, each.reasoning or case.note, each.misses)
-            else:
-                junit.add(case.id, each.verdict, plural(len(each.misses), "mistake"), ())
-        for case in unreadable:
-            junit.add(case.id, None, case.note if values else "cannot read ground truth", ())
-
-    return add

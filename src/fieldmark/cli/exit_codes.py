@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from fieldmark.analyses.result import RunResult
+    from fieldmark.analyses.run_result import RunResult
 
 
 class ExitCode(IntEnum):

@@ -77,13 +77,13 @@ def schema_command(name: str | None, directory: Path | None) -> None:
             )
         write_stdout(pretty_json(schema_of(name)))
         return
-    for each in SCHEMAS if name is None else (name,):
-        file = directory / file_name(each)
+    for schema in SCHEMAS if name is None else (name,):
+        file = directory / file_name(schema)
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
-        write_file(file, pretty_json(schema_of(each)))
+        write_file(file, pretty_json(schema_of(schema)))
         write_stdout(f"{visible(str(file))}\n")
 
 

@@ -59,7 +59,7 @@ GROUPS: Final = {
         "schema": ("files", "Print the JSON Schemas of eval files, rules and results."),
         "import": ("files", "Convert eval files of other tools."),
         "judge": ("judge", "Run a built-in evaluator as a code judge."),
-        "doctor": ("checks", "Check the installation, or list what is registered."),
+        "doctor": ("checks", "Check the installation, or list strategies."),
     },
 }
 """The module and help of every command by purpose, so that the main help imports none of them."""

@@ -176,8 +176,8 @@ def combine(*options: CommandDecorator) -> CommandDecorator:
     """Return one decorator for several options, which help lists in this order."""
 
     def decorate(command: _Command) -> _Command:
-        for each in reversed(options):
-            command = each(command)
+        for add_option in reversed(options):
+            command = add_option(command)
         return command
 
     return decorate
@@ -189,9 +189,9 @@ def _gather(names: Iterable[str], argument: str, build: Callable[..., object]) -
 
     def decorate(command: _Command) -> _Command:
         @functools.wraps(command)
-        def call(*args: object, **given: object) -> object:
-            own = {name: given.pop(name) for name in gathered & given.keys()}
-            return command(*args, **{argument: build(**own)}, **given)
+        def call(*args: object, **arguments: object) -> object:
+            own = {name: arguments.pop(name) for name in gathered & arguments.keys()}
+            return command(*args, **{argument: build(**own)}, **arguments)
 
         return call
 
@@ -298,7 +298,7 @@ def _attributes(option: DeclaredOption) -> dict[str, Any]:
     # click shows the members of an enum in capitals.
     default = str(default) if isinstance(default, str) else default
     attributes |= {"default": default, "show_default": not opt.cli_default_note}
-    limits = next((each for each in option.constraints if isinstance(each, Range)), Range())
+    limits = next((limit for limit in option.constraints if isinstance(limit, Range)), Range())
     if option.choices is not None:
         attributes["type"] = _DeclaredChoice(option.choices)
     elif opt.metavar in _PATHS:
@@ -331,16 +331,12 @@ _NESTED: Final[dict[str, CommandDecorator]] = {}
 
 
 def declared(kind: type, names: Container[str] | None = None) -> CommandDecorator:
-    """Return the options that a class declares for the command line, or some of them, by group."""
-    options = [
-        each
-        for each in declared_options(kind).values()
-        if (each.name in _NESTED or each.opt.group) and (names is None or each.name in names)
-    ]
+    """Return the options that a class declares for the command line, or some of them."""
     return combine(
         *(
-            _NESTED.get(each.name) or declared_option(kind, each.name, place=each.opt.place)
-            for each in options
+            _NESTED.get(name) or declared_option(kind, name, place=option.opt.place)
+            for name, option in declared_options(kind).items()
+            if (name in _NESTED or option.opt.group) and (names is None or name in names)
         )
     )
 
@@ -389,12 +385,12 @@ def _confidence_argument(
     *, confidence: bool, confidence_key: str | None, precision: Sequence[float]
 ) -> bool | Mapping[str, JsonValue] | None:
     """Return whether confidences are read, and the options for it that are given."""
-    given: dict[str, JsonValue] = {}
+    options: dict[str, JsonValue] = {}
     if confidence_key is not None:
-        given["key"] = confidence_key
+        options["key"] = confidence_key
     if precision:
-        given["precision"] = list(precision)
-    return given or confidence or None
+        options["precision"] = list(precision)
+    return options or confidence or None
 
 
 confidence_options: Final = combine(
@@ -422,35 +418,12 @@ _NESTED["inputs"] = input_options
 _NESTED["confidence"] = confidence_options
 
 by_option: Final = declared_option(RunOptions, "by")
-pages_option: Final = declared_option(RunOptions, "pages")
 offline_option: Final = declared_option(RunOptions, "offline")
 allow_code_option: Final = declared_option(RunOptions, "allow_code")
-results_option: Final = declared_option(RunOptions, "results")
 limit_options: Final = combine(
     declared_option(RunOptions, "min"), declared_option(RunOptions, "max")
 )
 """The options that set limits on metrics."""
-gate_options: Final = combine(limit_options, declared_option(RunOptions, "max_errors"))
-"""The options that set limits on the metrics of a run."""
-engine_options: Final = combine(
-    declared_option(RunOptions, "workers"), declared_option(RunOptions, "engine")
-)
-"""What processes large inputs."""
-
-
-def set_option(example: str) -> CommandDecorator:
-    """Return the option `--set` for the options of the convention."""
-    return declared_option(
-        RunOptions,
-        "options",
-        group=COMPARISON,
-        help=f"Set an option of the convention, such as {example}.",
-    )
-
-
-def max_drop_option(help_text: str) -> CommandDecorator:
-    """Return the option `--max-drop`."""
-    return declared_option(RunOptions, "max_drop", help=help_text)
 
 
 def out_option(help_text: str, *flags: str, metavar: str = "FILE") -> CommandDecorator:
@@ -503,13 +476,13 @@ def saved_runs(*names: str) -> CommandDecorator:
 
     def decorate(command: _Command) -> _Command:
         @functools.wraps(command)
-        def call(*, root: Path, **given: Any) -> object:  # noqa: ANN401 - passed to click
+        def call(*, root: Path, **arguments: Any) -> object:  # noqa: ANN401 - passed to click
             for name in names:
-                if isinstance(given[name], tuple):
-                    given[name] = tuple(find_run(run, root) for run in given[name])
-                elif given[name] is not None:
-                    given[name] = find_run(given[name], root)
-            return command(**given)
+                if isinstance(arguments[name], tuple):
+                    arguments[name] = tuple(find_run(run, root) for run in arguments[name])
+                elif arguments[name] is not None:
+                    arguments[name] = find_run(arguments[name], root)
+            return command(**arguments)
 
         call.__doc__ = f"{inspect.getdoc(command)}\n\n{_RUN_NAMES}"
         return root_option(call)
@@ -555,22 +528,22 @@ run_options: Final = combine(
 """How a run is saved, resumed and printed."""
 
 
-def bind_run_options(command: str, given: RunArguments) -> RunOptions:
+def bind_run_options(command: str, arguments: RunArguments) -> RunOptions:
     """Return the options of a new run, or of a run to resume."""
     context = click.get_current_context()
     options = {
-        name: given[name]  # type: ignore[literal-required]
+        name: arguments[name]  # type: ignore[literal-required]
         for name, option in declared_options(RunOptions).items()
         # An eval file can set all other options.
-        if name in given
+        if name in arguments
         and not (
             option.opt.in_file and context.get_parameter_source(name) is ParameterSource.DEFAULT
         )
     }
     bound = cast("RunOptions", {**options, "intervals": True})
-    run = given["resumed"]
+    run = arguments["resumed"]
     if run is None:
-        out = given["out"] or (Path("runs") / new_run_id() if given["save"] else None)
+        out = arguments["out"] or (Path("runs") / new_run_id() if arguments["save"] else None)
         return {**bound, "out": out}
     changes = {
         name: value
@@ -581,36 +554,28 @@ def bind_run_options(command: str, given: RunArguments) -> RunOptions:
     return cast("RunOptions", stored)
 
 
-def check_resume(run: str | Path | None) -> None:
-    """Reject inputs and options that `--resume` would ignore, or that require it."""
-    if run is None:
+def check_run_arguments(arguments: RunArguments) -> None:
+    """Reject arguments that cannot be combined, or that `--resume` would ignore or require."""
+    if arguments["resumed"] is None:
         reject_options({"accept_changes"}, "requires --resume")
-        return
-    context = click.get_current_context()
-    given = [
-        param.opts[0] if isinstance(param, click.Option) else "the inputs"
-        for param in context.command.params
-        if not getattr(param, "with_resume", False)
-        and context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
-    ]
-    if given:
-        raise click.UsageError(
-            "--resume uses the inputs and options that are stored with the run; "
-            f"remove {', '.join(dict.fromkeys(given))}"
-        )
-
-
-def check_baseline(baseline: str | Path | None, max_drop: Mapping[str, float] | None) -> None:
-    """Reject `--baseline` without `--max-drop`, and the reverse."""
-    if not max_drop:
+    else:
+        context = click.get_current_context()
+        ignored = [
+            param.opts[0] if isinstance(param, click.Option) else "the inputs"
+            for param in context.command.params
+            if not getattr(param, "with_resume", False)
+            and context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        ]
+        if ignored:
+            raise click.UsageError(
+                "--resume uses the inputs and options that are stored with the run; "
+                f"remove {', '.join(dict.fromkeys(ignored))}"
+            )
+    if not arguments["max_drop"]:
         reject_options({"baseline"}, "requires --max-drop, such as 0.01 or micro.f1=0.02")
-    if baseline is None:
+    if arguments["baseline"] is None:
         reject_options({"max_drop"}, "requires --baseline")
-
-
-def check_save(out: str | Path | None, *, save: bool) -> None:
-    """Reject `--out` together with `--no-save`."""
-    if out is not None and not save:
+    if arguments["out"] is not None and not arguments["save"]:
         raise click.UsageError("--out and --no-save cannot be combined")
 
 

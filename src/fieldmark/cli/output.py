@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fieldmark.analyses.improve import FindSlicesResult
-    from fieldmark.analyses.result import RunResult
+    from fieldmark.analyses.run_result import RunResult
     from fieldmark.metrics.summary import Summary
 
 
@@ -61,6 +61,12 @@ _LINE_EVERY_SECONDS: Final = 10.0
 def in_github_workflow() -> bool:
     """Whether the command runs in a GitHub workflow."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def print_annotations(lines: Iterable[str]) -> None:
+    """Print annotations of GitHub, which reads both streams; standard output has the result."""
+    for line in lines:
+        print_message(line)
 
 
 def check_overwrite(file: Path | None, *, force: bool) -> None:
@@ -238,7 +244,7 @@ def rethrow_with_options() -> Iterator[None]:
         error.args = tuple(map(with_options, error.args))
         raise
     except ConfigError as error:
-        problems = [each._replace(hint=with_options(each.hint)) for each in error.problems]
+        problems = [problem._replace(hint=with_options(problem.hint)) for problem in error.problems]
         raise ConfigError(problems) from error
 
 
@@ -267,7 +273,7 @@ def _print_unknown_metrics(run: RunResult) -> None:
 
 def _with_own_options(run: RunResult) -> Summary:
     """Return the summary of a run, with warnings that name the options of the command line."""
-    from fieldmark.analyses.result import EvalResult
+    from fieldmark.analyses.run_result import EvalResult
 
     summary = run.summary
     if isinstance(run, EvalResult):

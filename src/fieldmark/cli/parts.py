@@ -16,8 +16,8 @@ from fieldmark.cli.options import (
     RunArguments,
     bind_run_options,
     declared,
+    declared_option,
     output_options,
-    results_option,
     run_out_option,
     top_option,
     values_option,
@@ -25,7 +25,7 @@ from fieldmark.cli.options import (
 from fieldmark.cli.output import OutputOptions, print_run, show_progress
 from fieldmark.cli.streams import print_message
 from fieldmark.runs.run_directory import new_run_id
-from fieldmark.runs.run_options import ScoreOptions, complete_options
+from fieldmark.runs.run_options import RunOptions, ScoreOptions, complete_options
 from fieldmark.values.declared_options import declared_options
 from fieldmark.values.text import plural
 
@@ -86,7 +86,7 @@ def parts_command() -> None:
 )
 @values_option("Save paths and scores without values.", RUN)
 def plan_command(
-    *, partitions: int, path: Path, by_id: bool, **given: Unpack[RunArguments]
+    *, partitions: int, path: Path, by_id: bool, **arguments: Unpack[RunArguments]
 ) -> None:
     """Divide the scoring of PREDICTIONS against TRUTH into partitions.
 
@@ -94,8 +94,8 @@ def plan_command(
     `fieldmark parts work` processes one partition, on any machine and in any order, and `fieldmark
     parts merge` creates the same run as `fieldmark score`.
     """
-    given |= {"resumed": None, "out": None, "save": False}
-    options = complete_options(**bind_run_options("score", given))
+    arguments |= {"resumed": None, "out": None, "save": False}
+    options = complete_options(**bind_run_options("score", arguments))
     plan = plan_run(options, path, partitions, by_id=by_id)
     print_message(f"{path}: {plural(plan.partitions, 'partition')}, numbered from 0")
 
@@ -135,7 +135,7 @@ def work_command(plan: Path, *, partition: int) -> None:
 )
 @click.argument("plan", type=click.Path(path_type=Path))
 @run_out_option("Directory for the run, or its URL (s3://).  [default: runs/<id>]", group=RUN)
-@results_option
+@declared_option(RunOptions, "results")
 @top_option()
 @output_options
 def merge_command(

@@ -19,17 +19,16 @@ from fieldmark.cli.options import (
     by_option,
     check_single_stdin,
     convention_option,
-    engine_options,
+    declared_option,
     force_option,
-    gate_options,
     input_options,
+    limit_options,
     offline_option,
     out_option,
     output_options,
     rules_option,
     run_out_option,
     saved_runs,
-    set_option,
     top_option,
 )
 from fieldmark.cli.output import (
@@ -45,6 +44,7 @@ from fieldmark.cli.streams import print_message
 from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.json import JsonValue
+from fieldmark.runs.run_options import RunOptions
 
 _OF_NEW_RUN: Final = {
     "min", "max", "max_errors", "by", "out", "engine", "workers", "offline",
@@ -118,7 +118,12 @@ class _RescoreArguments(TypedDict):
     f"How outcomes are counted: {', '.join(CONVENTIONS)}."
     "  [default: from the rules, otherwise as in RUN]"
 )
-@set_option("wrong_value=fp")
+@declared_option(
+    RunOptions,
+    "options",
+    group=COMPARISON,
+    help="Set an option of the convention, such as wrong_value=fp.",
+)
 @option(
     "--dry-run",
     group=COMPARISON,
@@ -135,10 +140,12 @@ class _RescoreArguments(TypedDict):
     help="Compare a random sample of N cases of a larger run with --dry-run.",
 )
 @by_option
-@gate_options
+@limit_options
+@declared_option(RunOptions, "max_errors")
 @saved_runs("run")
 @run_out_option("Directory for the new run, or its URL (s3://).  [default: do not save]")
-@engine_options
+@declared_option(RunOptions, "workers")
+@declared_option(RunOptions, "engine")
 @offline_option
 @allow_code_option
 @top_option()
@@ -149,7 +156,7 @@ def rescore_command(
     dry_run: bool,
     limit: int,
     output: OutputOptions,
-    **given: Unpack[_RescoreArguments],
+    **arguments: Unpack[_RescoreArguments],
 ) -> int:
     """Apply other rules or another convention to RUN, without the inputs.
 
@@ -162,21 +169,21 @@ def rescore_command(
     """
     if not dry_run:
         reject_options({"limit"}, "requires --dry-run")
-        given["by"] = given["by"] or None
-        given["max_errors"] = given["max_errors"] or 0
-        rescored = rescore(run, **given)
+        arguments["by"] = arguments["by"] or None
+        arguments["max_errors"] = arguments["max_errors"] or 0
+        rescored = rescore(run, **arguments)
         print_run(rescored, output)
         return run_exit_code(rescored)
     reject_options(_OF_NEW_RUN, "cannot be used with --dry-run")
-    if given["rules"] is None:
+    if arguments["rules"] is None:
         raise click.UsageError("--rules is required with --dry-run")
     preview = preview_rules(
         run,
-        given["rules"],
-        convention=given["convention"],
-        options=given["options"],
+        arguments["rules"],
+        convention=arguments["convention"],
+        options=arguments["options"],
         limit=limit,
-        allow_code=given["allow_code"],
+        allow_code=arguments["allow_code"],
     )
     print_document(preview, output)
     return ExitCode.OK

@@ -131,63 +131,67 @@ class _Arguments(TypedDict):
 @option("--delete", group=_CHANGES, is_flag=True, help="Delete RUN; requires --yes.")
 @option("--yes", group=_CHANGES, is_flag=True, help="Confirm --delete.")
 @output_options
-def runs_command(run: str | None, **given: Unpack[_Arguments]) -> int:
+def runs_command(run: str | None, **arguments: Unpack[_Arguments]) -> int:
     """List saved runs, or show RUN.
 
     RUN is a directory, an id or the start of an id, a tag, `latest`, or `latest~1` for the run
     before the latest. With `--trend`, the exit code is 0 only if the target is reached.
     """
-    texts = given["note"], given["name"], given["archive"]
-    changes = given["add_tag"] or given["remove_tag"] or any(each is not None for each in texts)
-    if run is None and (changes or given["delete"]):
+    texts = arguments["note"], arguments["name"], arguments["archive"]
+    changes = (
+        arguments["add_tag"] or arguments["remove_tag"] or any(text is not None for text in texts)
+    )
+    if run is None and (changes or arguments["delete"]):
         raise click.UsageError("RUN is required to change or delete a run")
     if run is not None:
         reject_options({"tag", "status", "since", "archived"}, "cannot be used with RUN")
-    if not given["trend"]:
+    if not arguments["trend"]:
         reject_options({"metric", "target", "patience", "min_gain"}, "requires --trend")
-    if given["delete"]:
+    if arguments["delete"]:
         own = {"add_tag", "remove_tag", "note", "name", "archive"}
         reject_options(own, "cannot be used with --delete")
     else:
         reject_options({"yes"}, "requires --delete")
-    if run is not None and given["delete"]:
-        if not given["yes"]:
+    if run is not None and arguments["delete"]:
+        if not arguments["yes"]:
             raise click.UsageError(
                 f"this deletes run {run!r} and all its results; add --yes to confirm"
             )
-        removed = api.remove_run(run, given["root"])
-        if not given["output"].quiet:
+        removed = api.remove_run(run, arguments["root"])
+        if not arguments["output"].quiet:
             print_message(f"deleted {removed}")
         return ExitCode.OK
     if run is not None and changes:
         api.annotate(
             run,
-            given["root"],
-            add=given["add_tag"],
-            remove=given["remove_tag"],
-            note=given["note"],
-            name=given["name"],
-            archived=given["archive"],
+            arguments["root"],
+            add=arguments["add_tag"],
+            remove=arguments["remove_tag"],
+            note=arguments["note"],
+            name=arguments["name"],
+            archived=arguments["archive"],
         )
     with relaxed_gc():
         # Free all entries before the garbage collector runs normally again.
-        if given["trend"]:
-            options = api.trend_options(given["target"], given["patience"], given["min_gain"])
-            shown = _listed(given).shown_trend(given["metric"], options, run=run)
-            print_document(shown, given["output"])
+        if arguments["trend"]:
+            options = api.trend_options(
+                arguments["target"], arguments["patience"], arguments["min_gain"]
+            )
+            shown = _listed(arguments).shown_trend(arguments["metric"], options, run=run)
+            print_document(shown, arguments["output"])
             return _TREND_CODES[shown.trend.conclusion]
         if run is None:
-            print_document(_listed(given), given["output"])
+            print_document(_listed(arguments), arguments["output"])
         else:
-            print_document(api.describe_run(run, given["root"]), given["output"])
+            print_document(api.describe_run(run, arguments["root"]), arguments["output"])
     return ExitCode.OK
 
 
-def _listed(given: _Arguments) -> api.RunList:
+def _listed(arguments: _Arguments) -> api.RunList:
     return api.runs(
-        given["root"],
-        tags=given["tag"],
-        status=given["status"],
-        since=given["since"],
-        archived=given["archived"],
+        arguments["root"],
+        tags=arguments["tag"],
+        status=arguments["status"],
+        since=arguments["since"],
+        archived=arguments["archived"],
     )

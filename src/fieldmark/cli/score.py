@@ -18,9 +18,7 @@ from fieldmark.cli.options import (
     OUTPUT,
     RunArguments,
     bind_run_options,
-    check_baseline,
-    check_resume,
-    check_save,
+    check_run_arguments,
     check_single_stdin,
     declared,
     output_options,
@@ -30,6 +28,7 @@ from fieldmark.cli.options import (
 from fieldmark.cli.output import (
     OutputOptions,
     in_github_workflow,
+    print_annotations,
     print_failures,
     print_run,
     rethrow_with_options,
@@ -71,7 +70,7 @@ class _Arguments(RunArguments, total=False):
     help="Also search for slices with a significantly lower F1 than the other cases.",
 )
 @run_options
-def score_command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
+def score_command(candidates: tuple[str, ...], **arguments: Unpack[_Arguments]) -> int:
     """Score PREDICTIONS against TRUTH, field by field.
 
     Both are JSONL, JSON, CSV or Parquet files, their URLs (s3://, https://), directories of
@@ -80,55 +79,53 @@ def score_command(candidates: tuple[str, ...], **given: Unpack[_Arguments]) -> i
     contains both sides. Several PREDICTIONS make one run each, in DIR/<file name> with --out DIR,
     and print their ranking, as `fieldmark rank` does.
     """
-    truth, given["candidate"] = given["truth"], candidates[0] if candidates else None
-    check_resume(given["resumed"])
-    check_baseline(given["baseline"], given["max_drop"])
-    if given["resumed"] is None and truth is None:
+    truth, arguments["candidate"] = arguments["truth"], candidates[0] if candidates else None
+    check_run_arguments(arguments)
+    if arguments["resumed"] is None and truth is None:
         raise click.UsageError(
             "TRUTH is required, unless --resume is given; see 'fieldmark score --help'"
         )
-    check_single_stdin(truth, given["candidate"])
-    check_save(given["out"], save=given["save"])
-    options = complete_options(**bind_run_options("score", given))
+    check_single_stdin(truth, arguments["candidate"])
+    options = complete_options(**bind_run_options("score", arguments))
     if len(candidates) > 1:
-        if given["find_slices"]:
+        if arguments["find_slices"]:
             raise click.UsageError("--find-slices requires a single file of predictions")
-        return _rank(options, candidates, given)
+        return _rank(options, candidates, arguments)
     weak = annotations = None
     if in_github_workflow():
-        from fieldmark.cli.github import GitHubAnnotations
+        from fieldmark.report.exports.github import GitHubAnnotations
 
-        annotations = GitHubAnnotations(str(truth or ""), values=given["values"])
-    if given["find_slices"]:
+        annotations = GitHubAnnotations(str(truth or ""), values=arguments["values"])
+    if arguments["find_slices"]:
         # Metadata is only read if it is used.
         options["inputs"] = replace(read_inputs(options["inputs"]), context=True)
-    with rethrow_with_options(), show_progress(given["output"]) as progress:
+    with rethrow_with_options(), show_progress(arguments["output"]) as progress:
         # Reading the cases of the result, unlike observing them, leaves workers possible.
-        keep_cases = given["find_slices"] or annotations is not None
+        keep_cases = arguments["find_slices"] or annotations is not None
         run = score_with(options, progress=progress, keep_cases=keep_cases)
-    if given["find_slices"]:
+    if arguments["find_slices"]:
         from fieldmark.analyses.improve import find_slices
 
         weak = find_slices(run)
-    print_run(run, given["output"], weak)
+    print_run(run, arguments["output"], weak)
     if annotations is not None:
         annotations.add(run.cases)
-        annotations.print(run.summary)
+        print_annotations(annotations.with_failures_of(run.summary))
     return run_exit_code(run)
 
 
-def _rank(options: RunOptions, candidates: tuple[str, ...], given: _Arguments) -> int:
+def _rank(options: RunOptions, candidates: tuple[str, ...], arguments: _Arguments) -> int:
     """Make one run for each of several predictions, and print their ranking."""
     from fieldmark.analyses.rank import named_candidates, score_many_with
     from fieldmark.cli.compare import print_ranking
     from fieldmark.runs.run_directory import new_run_id
 
-    output = given["output"]
+    output = arguments["output"]
     named = named_candidates(candidates)
     directories = None
-    if given["save"] and given["out"] is None:
+    if arguments["save"] and arguments["out"] is None:
         directories = [Path("runs") / new_run_id() for _ in named]
-    options = {**options, "out": given["out"]}
+    options = {**options, "out": arguments["out"]}
     with rethrow_with_options(), show_progress(output) as progress:
         scored = score_many_with(options, named, directories=directories, progress=progress)
     code = print_ranking(scored.ranking, output)

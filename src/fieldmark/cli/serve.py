@@ -142,17 +142,17 @@ def serve_command(
     serve(options, listener, announce=print_message, browser=browser)
 
 
-def _parse_roots(given: tuple[str, ...], option: str = "--root") -> dict[str, Path]:
+def _parse_roots(arguments: tuple[str, ...], option: str = "--root") -> dict[str, Path]:
     """Parse `[NAME=]DIR` strings; the default name is the name of the directory."""
     roots: dict[str, Path] = {}
-    for text in given:
-        name, _, rest = text.rpartition("=")
-        path = Path(rest).resolve()
+    for text in arguments:
+        name, _, directory = text.rpartition("=")
+        path = Path(directory).resolve()
         if not path.is_dir():
-            raise ConfigError.of(f"{option}: directory {rest!r} not found")
+            raise ConfigError.of(f"{option}: directory {directory!r} not found")
         name = name or path.name
         if name in roots:
-            hint = f"use another name: {option} other={rest}"
+            hint = f"use another name: {option} other={directory}"
             raise ConfigError.of(f"{option}: duplicate name {name!r}", hint=hint)
         roots[name] = path
     return roots

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import ClassVar, Final
+
+import orjson
 
 from fieldmark.model.comparison import (
     DIFFERENT,
@@ -72,40 +76,6 @@ _NUMBER: Final = re.compile(r"(?=.*[0-9])[0-9A-Z+*]{2,12}")
 _MAX_INTEGER: Final = 10**12
 _SPELLINGS: Final[Mapping[str, str]] = {"GR": "EL"}
 """Codes of countries that numbers are printed with instead of their prefix."""
-_FORMATS: Final[Mapping[str, re.Pattern[str]]] = {
-    prefix: re.compile(pattern)
-    for prefix, pattern in {
-        "AT": r"U[0-9]{8}",
-        "BE": r"[01][0-9]{9}",
-        "BG": r"[0-9]{9,10}",
-        "CY": r"[0-9]{8}[A-Z]",
-        "CZ": r"[0-9]{8,10}",
-        "DE": r"[0-9]{9}",
-        "DK": r"[0-9]{8}",
-        "EE": r"[0-9]{9}",
-        "EL": r"[0-9]{9}",
-        "ES": r"[A-Z][0-9]{7}[0-9A-Z]|[0-9]{8}[A-Z]",
-        "FI": r"[0-9]{8}",
-        "FR": r"[0-9A-HJ-NP-Z]{2}[0-9]{9}",
-        "HR": r"[0-9]{11}",
-        "HU": r"[0-9]{8}",
-        "IE": r"[0-9]{7}[A-Z]{1,2}|[0-9][A-Z+*][0-9]{5}[A-Z]",
-        "IT": r"[0-9]{11}",
-        "LT": r"[0-9]{9}|[0-9]{12}",
-        "LU": r"[0-9]{8}",
-        "LV": r"[0-9]{11}",
-        "MT": r"[0-9]{8}",
-        "NL": r"[0-9A-Z+*]{9}B[0-9A-Z+*]{2}",
-        "PL": r"[0-9]{10}",
-        "PT": r"[0-9]{9}",
-        "RO": r"[0-9]{2,10}",
-        "SE": r"[0-9]{12}",
-        "SI": r"[0-9]{8}",
-        "SK": r"[0-9]{10}",
-        "XI": r"[0-9]{9}|[0-9]{12}|(?:GD|HA)[0-9]{3}",
-    }.items()
-}
-"""The prefixes, and the structure of the numbers that VIES accepts after them."""
 _NO_PREFIX: Final = MATCHED._replace(ambiguous=True, note="country: one is missing")
 _NOT_A_NUMBER: Final = Comparison.wrong_type(
     Reason.UNPARSEABLE, note="the value is not a VAT identification number"
@@ -113,6 +83,13 @@ _NOT_A_NUMBER: Final = Comparison.wrong_type(
 _NO_EXPECTED_NUMBER: Final = Comparison.differs(
     Reason.UNPARSEABLE, note="the expected value is not a VAT identification number"
 )
+
+
+@cache
+def _formats() -> Mapping[str, re.Pattern[str]]:
+    """Return the patterns of the numbers that VIES accepts, by the prefix of the country."""
+    table = orjson.loads(files("fieldmark.compare").joinpath("vat_formats.json").read_bytes())
+    return {prefix: re.compile(pattern) for prefix, pattern in table["formats"].items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +143,7 @@ class VatId:
         else:
             return None
         country = _SPELLINGS.get(text[:2], text[:2])
-        country, number = (country, text[2:]) if country in _FORMATS else ("", text)
+        country, number = (country, text[2:]) if country in _formats() else ("", text)
         if _NUMBER.fullmatch(number) is None:
             return None
         if self.check and not _has_format(country, number):
@@ -176,7 +153,7 @@ class VatId:
 
 def _has_format(country: str, number: str) -> bool:
     if country:
-        return _FORMATS[country].fullmatch(number) is not None
+        return _formats()[country].fullmatch(number) is not None
     # Two letters are more often the prefix of another country than a part of the number.
     known = not number[:2].isalpha()
-    return known and any(pattern.fullmatch(number) for pattern in _FORMATS.values())
+    return known and any(pattern.fullmatch(number) for pattern in _formats().values())

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, TypeAlias
+from importlib.resources import files
+from typing import Any, ClassVar, Final, TypeAlias
+
+import orjson
 
 from fieldmark.compare.fuzzy import levenshtein_similarity, with_equal_numbers
 from fieldmark.model.comparison import MATCHED, WRONG_TYPE, ComparatorGroup, Comparison
@@ -34,27 +37,18 @@ _HOUSE_LETTER: Final = re.compile(r"\b([0-9]+) ([a-df-mo-rt-vx-z])\b")
 """A letter that belongs to the number before it, unless it is a direction (E, N, S, W)."""
 
 
-def _by_word(*rows: str) -> Mapping[str, str]:
-    """Return the first word of each row for all of its words."""
-    return {word: row.split()[0] for row in rows for word in row.split()}
+def _first_of_each(groups: Sequence[Sequence[str]]) -> Mapping[str, str]:
+    """Return the first word of each group for all of its words."""
+    return {word: group[0] for group in groups for word in group}
 
 
-_FORMS: Final = _by_word(
-    "inc incorporated", "ltd limited", "corp corporation", "co company", "and und et y",
-    "bros brothers", "intl international", "assn association", "dept department", "bhd berhad",
-    "pte private pvt",
-)  # fmt: skip
-"""Forms of one word in names of companies and people."""
-_TITLES: Final = frozenset(
-    ("mr", "mrs", "ms", "miss", "mx", "dr", "prof", "professor", "sir", "madam", "herr", "frau")
+_TABLES: Final[Mapping[str, Any]] = orjson.loads(
+    files("fieldmark.compare").joinpath("word_forms.json").read_bytes()
 )
-_STREETS: Final = _by_word(
-    "st street saint", "rd road", "ave av avenue", "blvd boulevard", "dr drive", "ln lane",
-    "ct court", "sq square", "pl place", "hwy highway", "pkwy parkway", "ter terrace", "cir circle",
-    "apt apartment", "ste suite", "fl floor", "bldg building", "rm room", "no nr number", "n north",
-    "s south", "e east", "w west", "ne northeast", "nw northwest", "se southeast", "sw southwest",
-    "mt mount", "ft fort", "jalan jln jl", "taman tmn", "lorong lrg", "strasse str",
-)  # fmt: skip
+_FORMS: Final = _first_of_each(_TABLES["names"])
+"""Forms of one word in names of companies and people."""
+_TITLES: Final = frozenset[str](_TABLES["titles"])
+_STREETS: Final = _first_of_each(_TABLES["addresses"])
 """Forms of one word in addresses, mostly the abbreviations of postal services."""
 
 

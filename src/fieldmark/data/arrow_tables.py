@@ -34,7 +34,7 @@ from fieldmark.values.plain_json import class_names
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa  # type: ignore[import-untyped]
-    from pyarrow.parquet import ParquetFile, RowGroupMetaData  # type: ignore[import-untyped]
+    from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
 
 
 _PANDAS_INDEX: Final = re.compile(r"__index_level_\d+__\Z")
@@ -350,11 +350,13 @@ class ParquetSource(TableSource):
             file = self._parquet_file(opened.file)
             metadata = file.metadata
             self.rows = metadata.num_rows
-            groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-            self.groups = tuple(
-                FileBlock(number, _compressed_size(group), group.num_rows)
-                for number, group in enumerate(groups)
-            )
+            groups: list[FileBlock] = []
+            for number in range(metadata.num_row_groups):
+                group = metadata.row_group(number)
+                columns = (group.column(index) for index in range(group.num_columns))
+                size = sum(column.total_compressed_size for column in columns)
+                groups.append(FileBlock(number, size, group.num_rows))
+            self.groups = tuple(groups)
             self._read_schema(file.schema_arrow)
         finally:
             opened.close()
@@ -450,8 +452,3 @@ class RowGroupSource(ParquetSource):
         """Close the file."""
         ParquetSource.close(self)
         self.files.clear()
-
-
-def _compressed_size(group: RowGroupMetaData) -> int:
-    columns = (group.column(number) for number in range(group.num_columns))
-    return sum(column.total_compressed_size for column in columns)

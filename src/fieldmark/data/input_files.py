@@ -79,7 +79,6 @@ class InputFile:
 
 
 def _gzip(file: IO[bytes]) -> IO[bytes]:
-
     return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
 
 

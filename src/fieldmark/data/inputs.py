@@ -63,9 +63,23 @@ _rare = partial(Opt, group=OptionGroup.RARE, stored="always")
 class Inputs:
     """Options for reading rows.
 
-    A key that is `None` is detected from the standard names. An empty `id_key` pairs rows by
-    position even if they have ids. With `context`, cases include the additional data of rows, and
-    with `confidences` the confidences of predictions.
+    Args:
+        id_key: The key of the id in each row. An empty key pairs rows by position even if they have
+            ids. A key that is `None` is detected from the standard names.
+        expected_key: The key of the ground truth in each row.
+        candidate_key: The key of the prediction in each row.
+        rows: The content of `.json` files: `document`, `keyed` or `list`; `None` detects it.
+        parse: Whether JSON is extracted from model output (`lenient`) or must be the whole of it.
+        candidate_json: Whether model output has `only` one JSON value, or the `last` one counts.
+        repair: Whether model output that is almost JSON is repaired.
+        duplicates: Whether duplicate keys are refused, or the `last` value counts.
+        context: Whether cases include the input and the metadata of rows.
+        format_in: The format of another tool, such as `coco`.
+        preset: The tool whose exports are read.
+        sheet: The sheet of Excel workbooks; by default the first.
+        group_by: The columns whose equal values make rows of a table one document.
+        limits: The limits on the size of documents.
+        confidences: How the confidences of predictions are read; `None` reads none.
     """
 
     id_key: Annotated[
@@ -217,6 +231,11 @@ class Inputs:
             raise OptionError("rows", f"cannot be combined with the format {self.format_in}")
         if self.preset is not None and not (self.rows is self.format_in is self.group_by is None):
             raise OptionError("preset", "cannot be combined with rows, format_in or group_by")
+
+    @property
+    def confidence_key(self) -> str | None:
+        """The key of a row with the confidences of its prediction, if they are read."""
+        return None if self.confidences is None else self.confidences.key
 
 
 @dataclass(slots=True, kw_only=True)

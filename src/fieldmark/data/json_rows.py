@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final, TypeGuard, cast
 
 import orjson
 
@@ -32,7 +32,7 @@ from fieldmark.data.json_parser import (
 from fieldmark.data.row_layout import Layout
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource, UnparsedRows
 from fieldmark.errors import DataError, InputTypeError, Location, with_hint
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.kernel import kernel
 from fieldmark.values.equality import canonical_text
 from fieldmark.values.json_text import all_finite
@@ -109,7 +109,7 @@ _BLOCK_ROWS: Final = 256
 _DOCUMENT: Final = "a document (a mapping, a list, a model or a dataclass)"
 
 
-def can_be_keyed(value: JsonValue) -> bool:
+def can_be_keyed(value: JsonValue) -> TypeGuard[JsonObject]:
     """Return whether a value can be documents by id: an object of objects or lists."""
     return (
         isinstance(value, dict)

@@ -264,7 +264,6 @@ def _find_json(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText:
 
 
 def _find_repaired(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText:
-
     texts = repaired_texts(text)
     if len(texts) != 1 and not (last and texts):
         raise DataError("nothing to repair")

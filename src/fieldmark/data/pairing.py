@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, repeat
 from pathlib import Path
@@ -246,7 +246,6 @@ class OffsetIndex:
     __slots__ = ("_end", "_hashes", "_layout", "_order", "_source", "_starts", "without_id")
 
     def __init__(self, source: JsonlSource, layout: Layout, duplicates: DuplicateIds) -> None:
-
         self._source = source
         self._layout = layout
         self.without_id: list[tuple[int, SideValue]] = []
@@ -544,17 +543,13 @@ class PairStream:
 
     def batches(self) -> Iterator[list[Case]]:
         """Yield the cases, a few hundred at a time."""
-        truth = self._truth
-        sides = (
-            _with_contexts(apply_layout(block, truth.layout), truth.source.contexts)
-            for block in truth.blocks
-        )
+        truth = self._truth_batches()
         if self._candidate is None:
-            pairs = self._pairs_of_one_input(sides)
+            pairs = self._pairs_of_one_input(truth)
         elif self.by_id:
-            pairs = self._pairs_by_id(sides, self._candidate)
+            pairs = self._pairs_by_id(truth, self._candidate)
         else:
-            pairs = self._pairs_by_position(sides, self._candidate)
+            pairs = self._pairs_by_position(truth, self._candidate)
         try:
             for batch, candidates in pairs:
                 cases = self._builder.build(batch, candidates)
@@ -565,6 +560,14 @@ class PairStream:
         finally:
             self.close()
         self._add_final_warnings()
+
+    def _truth_batches(self) -> Iterator[SideBatch]:
+        contexts = self._truth.source.contexts
+        for block in self._truth.blocks:
+            batch = apply_layout(block, self._truth.layout)
+            if contexts:
+                batch.contexts = [contexts.get(name or "") for name in batch.ids]
+            yield batch
 
     def absorb(self, parts: Iterable[ReadStatistics]) -> None:
         """Take the statistics of parts that were read by other processes.
@@ -652,7 +655,6 @@ class PairStream:
     def _pairs_by_id(
         self, batches: Iterator[SideBatch], candidate: InputSide
     ) -> Iterator[tuple[SideBatch, list[SideValue]]]:
-
         lookup = open_lookup(candidate.source, candidate.blocks, candidate.layout)
         ids = DuplicateIds(self._truth.source, self._truth.layout)
         for batch in batches:
@@ -677,12 +679,6 @@ class PairStream:
             more = ", …" if total > len(names) else ""
             shown = f" ({', '.join(names)}{more})" if any(names) else ""
             self.warnings.append(f"{plural(total, 'prediction')} without ground truth{shown}")
-
-
-def _with_contexts(batch: SideBatch, known: Mapping[str, CaseContext]) -> SideBatch:
-    if known:
-        batch.contexts = [known.get(name or "") for name in batch.ids]
-    return batch
 
 
 class CaseBuilder:

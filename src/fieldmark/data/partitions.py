@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO
 from itertools import count, islice, pairwise, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from fieldmark.data.file_blocks import (
 )
 from fieldmark.data.input_files import InputFile, is_compressed, open_file
 from fieldmark.data.inputs import Inputs
-from fieldmark.data.json_parser import JsonDialect, Role
+from fieldmark.data.json_parser import Role
 from fieldmark.data.json_rows import JsonlSource
 from fieldmark.data.pairing import PairStream
 from fieldmark.data.row_layout import Layout
@@ -230,21 +230,17 @@ class _SideReader:
         opener, dialect = self._opener, make_dialect(self._opener.role, self._options)
         source: RowSource
         if opener.is_table:
-            source = self._table = self._table or self._open_table(dialect)
-            source.dialect, source.part = dialect, cast("BlockRange", part)
+            table = self._table or RowGroupSource(opener.name, dialect, path=opener.path)
+            if (table.version, table.bytes_total) != (opener.version, opener.size):
+                raise changed_error(table.name)
+            table.dialect, table.part = dialect, cast("BlockRange", part)
+            source = self._table = table
         else:
             source = _PartitionSource(
                 opener.name, dialect, part=part, reader=self._lines, path=opener.path
             )
             source.version, source.bytes_total = opener.version, opener.size
         return InputSide(source, dialect, source.blocks(), RowBlock([], []), opener.layout)
-
-    def _open_table(self, dialect: JsonDialect) -> RowGroupSource:
-
-        table = RowGroupSource(self._opener.name, dialect, path=self._opener.path)
-        if (table.version, table.bytes_total) != (self._opener.version, self._opener.size):
-            raise changed_error(table.name)
-        return table
 
     def close(self) -> None:
         """Close the file."""
@@ -339,7 +335,7 @@ def why_indivisible(stream: PairStream) -> str:
         is_lines = isinstance(source, JsonlSource) and source.from_path
         if isinstance(source, DerivedSource):
             return f"the rows of {source.name} are grouped, or have nested or composite keys"
-        if not (is_lines or _is_parquet(source)):
+        if not (is_lines or isinstance(source, ParquetSource)):
             return f"{source.name or 'the input'} is not a JSONL or Parquet file"
     return ""
 
@@ -347,17 +343,12 @@ def why_indivisible(stream: PairStream) -> str:
 def single_row_group(stream: PairStream) -> str:
     """Return why a stream cannot be divided if it contains a Parquet file of one row group."""
     for source in (side.source for side in stream.sides):
-        if _is_parquet(source):
+        if isinstance(source, ParquetSource):
             try:
                 check_divisible(source.name, len(source.groups))
             except IrregularLinesError as error:
                 return str(error)
     return ""
-
-
-def _is_parquet(source: RowSource) -> TypeGuard[ParquetSource]:
-    # Other sources do not need its module.
-    return source.is_table and hasattr(source, "groups")
 
 
 def partition_opener(stream: PairStream) -> PartitionOpener:
@@ -370,7 +361,7 @@ def partition_opener(stream: PairStream) -> PartitionOpener:
             size=side.source.bytes_total,
             layout=side.layout,
             role=side.dialect.role,
-            is_table=_is_parquet(side.source),
+            is_table=isinstance(side.source, ParquetSource),
         )
         for side in stream.sides
     ]
@@ -399,7 +390,7 @@ def partition(
     if not careful:
         return Partitions(opener, _parts_in_step(stream, size, search_map))
     id_keys = [side.layout.id_key if stream.by_id else None for side in stream.sides]
-    tables = any(_is_parquet(side.source) for side in stream.sides)
+    tables = any(isinstance(side.source, ParquetSource) for side in stream.sides)
     if tables or (stream.by_id and None in id_keys):
         return None
     limit = stream.options.limits.line_bytes
@@ -444,14 +435,14 @@ def _ranges(
 ) -> Iterator[_Range]:
     """Yield the lines of a file, `size` at a time."""
     compressed = is_compressed(Path(source.name))
-    if search_map is not None or compressed or _is_parquet(source):
+    if search_map is not None or compressed or isinstance(source, ParquetSource):
         return block_ranges(_blocks(source, search_map), count(0, size))
     edges = pairwise(nth_line_offsets(source.path or source.name, size, limit))
     return (LineRange(*edge, 1 + size * number) for number, edge in enumerate(edges))
 
 
 def _blocks(source: RowSource, search_map: SearchMap | None = None) -> Iterator[FileBlock]:
-    if _is_parquet(source):
+    if isinstance(source, ParquetSource):
         check_divisible(source.name, len(source.groups))
         yield from source.groups
         return

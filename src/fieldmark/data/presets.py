@@ -686,6 +686,7 @@ Mindee = _export_reader("mindee", "Responses of Mindee.", _mindee)
 
 COCO_LIMITS: Final = Limits(document_bytes=1 << 30, nodes=100_000_000)
 """Larger limits, because one file contains a whole data set."""
+_IMAGE_KEYS: Final = {"width": "width", "height": "height", "file_name": "pages"}
 _ENTRY_NAMES: Final = {"images": "image", "annotations": "annotation", "categories": "category"}
 
 _ClassNames: TypeAlias = Mapping[object, str]
@@ -730,7 +731,12 @@ def coco_truth(file: InputLike, dialect: JsonDialect) -> CocoSource:
             region["area"] = entry["area"]
         regions[image]["crowd" if entry.get("iscrowd") else "regions"].append(region)
     source = _make_source(name, size, regions, names, regions)
-    source.contexts = {str(image["id"]): CaseContext(metadata=_metadata(image)) for image in images}
+    contexts: dict[str, CaseContext] = {}
+    for entry in images:
+        # The size and the file of an image frame its regions in a report.
+        metadata = {name: entry[key] for key, name in _IMAGE_KEYS.items() if key in entry}
+        contexts[str(entry["id"])] = CaseContext(metadata=metadata)
+    source.contexts = contexts
     return source
 
 
@@ -754,12 +760,6 @@ def coco_candidate(file: InputLike, dialect: JsonDialect, truth: CocoSource) -> 
         region["score"] = entry["score"]
         regions.setdefault(image, {"regions": []})["regions"].append(region)
     return _make_source(name, size, regions, truth.class_names, truth.images)
-
-
-def _metadata(image: JsonObject) -> JsonObject:
-    """Return the size and the file of an image, which frame its regions in a report."""
-    keys = {"width": "width", "height": "height", "file_name": "pages"}
-    return {name: image[key] for key, name in keys.items() if key in image}
 
 
 def _make_source(

@@ -81,8 +81,7 @@ def detect_layout(
     own, other = (
         (EXPECTED_KEYS, CANDIDATE_KEYS) if role is Role.TRUTH else (CANDIDATE_KEYS, EXPECTED_KEYS)
     )
-    rated = options.confidences if role is Role.CANDIDATE else None
-    confidence_key = None if rated is None else rated.key
+    confidence_key = options.confidence_key if role is Role.CANDIDATE else None
     layout = Layout(id_key=id_key, confidence_key=confidence_key)
     prefix = "" if name in ("", role.label) else f"{name}: "
     if named is None and not is_envelope(row.keys() - {options.id_key, confidence_key}):
@@ -111,18 +110,21 @@ def detect_paired_layout(
     if both is not None:
         expected, candidate = both
         id_key = _find_id_key(row, options, name)
-        rated = options.confidences
         layout = Layout(
             id_key=id_key,
             value_key=expected,
             partner_key=candidate,
-            confidence_key=None if rated is None else rated.key,
+            confidence_key=options.confidence_key,
         )
         note = f"{name}: ground truth in {expected!r}, predictions in {candidate!r}"
         return layout, [note] if name else []
     truth_key = _first_present(row, EXPECTED_KEYS)
     candidate_key = _first_present(row, CANDIDATE_KEYS)
-    if truth_key and candidate_key and not is_envelope(row.keys() - _extra_keys(options)):
+    if (
+        truth_key
+        and candidate_key
+        and not is_envelope(row.keys() - {options.id_key, options.confidence_key})
+    ):
         others = _list_other_keys(row)
         message = f"rows contain {truth_key!r} and {candidate_key!r} but also {others}; "
         raise DataError(OptionText(message, _SET_BOTH_KEYS), Location(name))
@@ -136,18 +138,13 @@ def detect_paired_layout(
 def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
     """Return the keys of the truth and the candidate in a row, if it contains both."""
     named = options.expected_key is not None or options.candidate_key is not None
-    if not named and not is_envelope(row.keys() - _extra_keys(options)):
+    if not named and not is_envelope(row.keys() - {options.id_key, options.confidence_key}):
         return None
     expected_keys = (options.expected_key,) if options.expected_key else EXPECTED_KEYS
     candidate_keys = (options.candidate_key,) if options.candidate_key else CANDIDATE_KEYS
     expected = _first_present(row, expected_keys)
     candidate = _first_present(row, candidate_keys)
     return None if expected is None or candidate is None else (expected, candidate)
-
-
-def _extra_keys(options: Inputs) -> set[str | None]:
-    """Return the keys of an envelope that options name."""
-    return {options.id_key, None if options.confidences is None else options.confidences.key}
 
 
 def first_object(block: RowBlock, *keys: str | None) -> JsonObject | None:

@@ -62,8 +62,8 @@ class InputSide:
     @property
     def is_document(self) -> bool:
         """Whether the side is a single document."""
-        whole = _whole_file(self.source)
-        return whole is not None and whole.rows_are is RowsAre.DOCUMENT
+        source = self.source
+        return isinstance(source, ValueSource) and source.rows_are is RowsAre.DOCUMENT
 
 
 @dataclass(slots=True, eq=False)
@@ -104,10 +104,10 @@ def open_single_input(
         if options.preset is not None:
             roles = (Role.TRUTH,) if truth_alone else tuple(Role)
             source, options = _read_preset(source, options, *roles)
-        if (whole := _whole_file(source)) is not None:
-            _settle_single(whole, options)
+        if isinstance(source, ValueSource):
+            _settle_single(source, options)
         source = _derive(
-            source, options, options.expected_key, options.candidate_key, _confidence_key(options)
+            source, options, options.expected_key, options.candidate_key, options.confidence_key
         )
         side = _read_sample(source, dialect)
         try:
@@ -139,10 +139,9 @@ def open_candidate_input(candidate: InputLike, options: Inputs) -> InputSide:
         _check_tables([source], options)
         if options.preset is not None:
             source, options = _read_preset(source, options, Role.CANDIDATE)
-        whole = _whole_file(source)
-        if whole is not None and options.rows is not None:
-            whole.settle(RowsAre(options.rows))
-        source = _derive(source, options, options.candidate_key, _confidence_key(options))
+        if isinstance(source, ValueSource) and options.rows is not None:
+            source.settle(RowsAre(options.rows))
+        source = _derive(source, options, options.candidate_key, options.confidence_key)
         side = _read_sample(source, dialect)
         layout, _ = detect_layout(side.sample, Role.CANDIDATE, options, name=source.name)
         side.layout = layout if side.sample.ids is None else layout._replace(id_key=None)
@@ -189,7 +188,7 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
             notes += _settle(sources, options)
             sources = (
                 _derive(sources[0], keys[0], keys[0].expected_key),
-                _derive(sources[1], keys[1], keys[1].candidate_key, _confidence_key(options)),
+                _derive(sources[1], keys[1], keys[1].candidate_key, options.confidence_key),
             )
         sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
         for side, role, named in zip(sides, Role, keys, strict=True):
@@ -199,7 +198,12 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         opened = OpenedInputs(sides[0], sides[1], notes=notes)
         opened.structural = warn_nested_documents(*sides)
         if options.candidate_key is None:
-            same_file = _is_same_file(truth, candidate) and sides[0].layout == sides[1].layout
+            paths = [Path(side) for side in (truth, candidate) if isinstance(side, str | Path)]
+            same_file = (
+                len(paths) > 1
+                and paths[0].resolve() == paths[1].resolve()
+                and sides[0].layout == sides[1].layout
+            )
             opened.structural += warn_truth_as_predictions(sides[1], same_file=same_file)
         opened.ids = describe_ids(*sides)
         _decide_pairing(opened, options)
@@ -280,20 +284,9 @@ def _derive(source: RowSource, options: Inputs, *value_keys: str | None) -> RowS
     return keyed
 
 
-def _confidence_key(options: Inputs) -> str | None:
-    return None if options.confidences is None else options.confidences.key
-
-
 def _may_be_derived(key: str | None) -> bool:
     """Return whether a key may be a path or consist of several keys."""
     return key is not None and any(character in key for character in ".[,")
-
-
-def _is_same_file(truth: InputLike, candidate: InputLike) -> bool:
-    """Return whether both inputs name the same file or directory."""
-    if isinstance(truth, str | Path) and isinstance(candidate, str | Path):
-        return Path(truth).resolve() == Path(candidate).resolve()
-    return False
 
 
 def _read_sample(source: RowSource, dialect: JsonDialect) -> InputSide:
@@ -304,19 +297,11 @@ def _read_sample(source: RowSource, dialect: JsonDialect) -> InputSide:
     return InputSide(source, dialect, chain([sample], blocks), sample)
 
 
-def _whole_file(source: RowSource) -> ValueSource | None:
-    """Return a source that is one JSON value, or `None` for others."""
-    if source.has_lines:
-        return None
-
-    return source if isinstance(source, ValueSource) else None
-
-
 def _settle_single(source: ValueSource, options: Inputs) -> None:
     """Determine the content of a JSON file with both sides, from the options or its structure."""
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
-    elif can_be_keyed(source.value) and isinstance(source.value, dict):
+    elif can_be_keyed(source.value):
         if paired_keys(source.value, options):
             return
         rows = source.value.values()
@@ -327,7 +312,7 @@ def _settle_single(source: ValueSource, options: Inputs) -> None:
 
 def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
     """Determine what JSON files contain: documents by id if the other side has the same ids."""
-    values = [whole for whole in map(_whole_file, sources) if whole is not None]
+    values = [source for source in sources if isinstance(source, ValueSource)]
     if not values:
         return []
     if options.rows is not None:
@@ -337,9 +322,8 @@ def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
 
     keyed = [
         source
-        for source, other in zip(map(_whole_file, sources), sources[::-1], strict=True)
-        if source is not None
-        and isinstance(source.value, dict)
+        for source, other in zip(sources, sources[::-1], strict=True)
+        if isinstance(source, ValueSource)
         and can_be_keyed(source.value)
         and _shares_ids(set(source.value), other, options)
     ]

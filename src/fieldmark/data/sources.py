@@ -45,7 +45,6 @@ from fieldmark.data.json_rows import (
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
 from fieldmark.data.spreadsheets import CsvSource, XlsxSource
 from fieldmark.errors import DataError, Location, with_location
-from fieldmark.model.json import JsonObject
 from fieldmark.model.reader import FileReader
 from fieldmark.values.plain_json import is_table
 from fieldmark.values.text import plural
@@ -162,8 +161,6 @@ def open_source(
         if path.is_dir():
             return DirectorySource(str(source), dialect)
         return _open_path(str(source), dialect, sheet)
-    # These are not needed for most files.
-
     if isinstance(source, ParsedFile):
         return ValueSource(source.name, source.value)
     if is_table(type(source)):
@@ -173,19 +170,15 @@ def open_source(
             value = to_json_value(source, dialect)
         except DataError as error:
             raise with_location(error, Location(side)) from None
-        if isinstance(value, dict) and not value.keys().isdisjoint(ID_KEYS) and _is_columns(value):
-            message = "expected documents, got columns; convert them to a list of rows"
-            raise DataError(message, Location(side))
+        if isinstance(value, dict) and not value.keys().isdisjoint(ID_KEYS):
+            columns = [column for column in value.values() if isinstance(column, list)]
+            if len(columns) == len(value) and len(set(map(len, columns))) == 1:
+                message = "expected documents, got columns; convert them to a list of rows"
+                raise DataError(message, Location(side))
         return ValueSource(side, value)
     if is_stream(source):
         return _open_stream(buffer_stream(source, side), dialect)
     return ObjectSource(side, ensure_documents(source, side), dialect, text)
-
-
-def _is_columns(value: JsonObject) -> bool:
-    """Return whether all values are lists of the same length."""
-    columns = [column for column in value.values() if isinstance(column, list)]
-    return len(columns) == len(value) and len(set(map(len, columns))) == 1
 
 
 def _open_stream(opened: InputFile, dialect: JsonDialect) -> RowSource:
@@ -198,20 +191,15 @@ def _open_path(name: str, dialect: JsonDialect, sheet: str | None, *, path: str 
     """Open a file by its suffix; `path` is where it is if that is not its name."""
     suffix = format_suffix(Path(name))
     if suffix in _WORKBOOKS:
-        return _open_workbook(name, dialect, path, sheet)
+        if is_compressed(Path(name)):
+            raise DataError("compressed workbooks are not supported", Location(name))
+        return XlsxSource(name, dialect, sheet, path=path)
     if suffix and suffix not in _BY_SUFFIX and suffix not in _TEXTS:
-        reader = _plug_in(suffix)
-        if reader is not None:
-            return _open_by(reader, name, dialect, path)
+        for _, strategy in registry.strategies(registry.Plugin.READERS):
+            if suffix in getattr(strategy, "suffixes", ()):
+                reader = cast("FileReader", registry.create(strategy, {}))
+                return _open_by(reader, name, dialect, path)
     return _BY_SUFFIX.get(suffix, _open_json)(name, dialect, path)
-
-
-def _plug_in(suffix: str) -> FileReader | None:
-    """Return the reader of a plug-in for files with this suffix."""
-    for _, strategy in registry.strategies(registry.Plugin.READERS):
-        if suffix in getattr(strategy, "suffixes", ()):
-            return cast("FileReader", registry.create(strategy, {}))
-    return None
 
 
 def _open_by(reader: FileReader, name: str, dialect: JsonDialect, path: str) -> RowSource:
@@ -243,7 +231,6 @@ def _open_jsonl(name: str, dialect: JsonDialect, path: str) -> RowSource:
 
 
 def _open_csv(name: str, dialect: JsonDialect, path: str, delimiter: str = "") -> RowSource:
-
     source = CsvSource(name, dialect, delimiter, path=path)
     if source.bytes_total == 0:
         raise _empty_file(name)
@@ -253,15 +240,7 @@ def _open_csv(name: str, dialect: JsonDialect, path: str, delimiter: str = "") -
 def _open_parquet(name: str, dialect: JsonDialect, path: str) -> RowSource:
     if is_compressed(Path(name)):
         raise DataError("compressed Parquet files are not supported", Location(name))
-
     return ParquetSource(name, dialect, path=path)
-
-
-def _open_workbook(name: str, dialect: JsonDialect, path: str, sheet: str | None) -> RowSource:
-    if is_compressed(Path(name)):
-        raise DataError("compressed workbooks are not supported", Location(name))
-
-    return XlsxSource(name, dialect, sheet, path=path)
 
 
 def _open_json(name: str, dialect: JsonDialect, path: str) -> RowSource:

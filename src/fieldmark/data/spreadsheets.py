@@ -485,7 +485,7 @@ class XlsxSource(RowSource):
             yield frozenset(index for index, cell in enumerate(row) if cell.data_type == "f")
 
     def _columns(self, cells: Sequence[object], number: int) -> Columns:
-        names = ["" if cell is None else _header_text(cell) for cell in cells]
+        names = ["" if cell is None else str(_to_json(cell)).strip() for cell in cells]
         while names and is_blank(names[-1]):
             names.pop()
         unnamed = next((column for column, name in enumerate(names, 1) if is_blank(name)), None)
@@ -515,11 +515,6 @@ class XlsxSource(RowSource):
     def _read_error(self, error: Exception) -> DataError:
         reason = str(error).split("\n", 1)[0] or type(error).__name__
         return DataError(f"cannot read the workbook: {reason}", Location(self.name))
-
-
-def _header_text(cell: object) -> str:
-    value = _to_json(cell)
-    return value.strip() if isinstance(value, str) else str(value)
 
 
 def _to_json(cell: object) -> JsonValue:

@@ -22,11 +22,7 @@ from fieldmark.values.records import EXCLUDED, INLINE, OMIT_DEFAULT, OPTIONAL
 from fieldmark.values.strategy_options import check_options
 
 __all__ = [
-    "MAX_EXAMPLES",
-    "MAX_ROWS",
-    "SAFETY",
     "Accumulator",
-    "Accumulators",
     "CaseScorer",
     "Combiner",
     "ConfiguredEvaluator",
@@ -36,15 +32,6 @@ __all__ = [
     "Judge",
     "Score",
     "Status",
-    "check_unique",
-    "confusion",
-    "data_dependent_prefixes",
-    "dataset_metrics",
-    "defined",
-    "needs_expected",
-    "start_accumulators",
-    "unreadable_reason",
-    "verdict_for",
 ]
 
 

@@ -154,10 +154,8 @@ def pattern_bytes(schema: JsonValue) -> int:
 
     Raise OptionError if the patterns are too long.
     """
-    pending, lengths = [schema], list[int]()
-    while pending:
-        value = pending.pop()
-        pending.extend(_children(value))
+    lengths: list[int] = []
+    for value, _ in _inner_values(schema):
         if isinstance(value, dict):
             pattern, named = value.get("pattern"), value.get("patternProperties")
             lengths += [len(pattern)] if isinstance(pattern, str) else []
@@ -169,16 +167,20 @@ def pattern_bytes(schema: JsonValue) -> int:
 
 def _check_size(schema: JsonValue) -> None:
     """Check the number of values and the nesting of a schema."""
-    pending: list[tuple[JsonValue, int]] = [(schema, 0)]
-    values = 0
-    while pending:
-        value, depth = pending.pop()
-        values += 1
-        if values > _MAX_VALUES:
+    for number, (_, depth) in enumerate(_inner_values(schema), start=1):
+        if number > _MAX_VALUES:
             raise OptionError("schema", f"exceeds the limit of {_MAX_VALUES:,} values")
         if depth > _MAX_SCHEMA_DEPTH:
             raise OptionError("schema", f"nesting exceeds the limit of {_MAX_SCHEMA_DEPTH} levels")
-        pending.extend((child, depth + 1) for child in _children(value))
+
+
+def _inner_values(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
+    """Yield a value and all values inside it, with their depth."""
+    pending = [(value, 0)]
+    while pending:
+        inner, depth = pending.pop()
+        yield inner, depth
+        pending.extend((child, depth + 1) for child in _children(inner))
 
 
 def _children(value: JsonValue) -> list[JsonValue]:
@@ -198,9 +200,7 @@ class SchemaReferences:
         self._has_inner_bases = False
         """Whether references in some parts are relative to these parts."""
         self._anchors: dict[str, JsonValue] = {}
-        pending: list[JsonValue] = [schema]
-        while pending:
-            value = pending.pop()
+        for value, _ in _inner_values(schema):
             if isinstance(value, dict):
                 for key in ("$anchor", "$dynamicAnchor"):
                     if isinstance(name := value.get(key), str):
@@ -210,7 +210,6 @@ class SchemaReferences:
                     self._anchors[own[1:]] = value
                 elif own and value is not self._schema:
                     self._has_inner_bases = True
-            pending.extend(_children(value))
 
     def resolve(self, reference: JsonValue) -> JsonValue | Missing:
         """Return the schema that a reference names; missing if it is in no known place.
@@ -282,7 +281,7 @@ class _Reader:
                 (part.same if keyword in _SAME_VALUE else part.children).extend(numbers)
         if any(key in schema for key in _UNEVALUATED):
             part.same.extend(list(part.same))
-        work = 1 + sum(_size(schema[key]) for key in _LISTED if key in schema)
+        work = 1 + sum(1 for key in _LISTED if key in schema for _ in _inner_values(schema[key]))
         if "pattern" in schema or "patternProperties" in schema:
             work += self._pattern_work
         return part._replace(work=work)
@@ -318,14 +317,6 @@ def _subschemas(keyword: str, value: JsonValue) -> list[JsonValue]:
     if keyword == "items" or keyword in _UNEVALUATED or keyword in _SAME_VALUE | _ANY_CHILD:
         return value if isinstance(value, list) else [value]
     return []
-
-
-def _size(value: JsonValue) -> int:
-    pending, size = [value], 0
-    while pending:
-        pending.extend(_children(pending.pop()))
-        size += 1
-    return size
 
 
 Schema: TypeAlias = JsonObject | bool

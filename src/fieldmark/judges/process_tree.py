@@ -68,7 +68,7 @@ class ProcessTree:
         """The id of the first process and of its group."""
         try:
             _set_limits(self._pid, program.limits)
-            if AVAILABLE:
+            if HAS_JOB_OBJECTS:
                 try:
                     self._job = JobObject(self._pid, program.limits.memory_bytes)
                 except OSError:
@@ -112,7 +112,7 @@ class ProcessTree:
         import psutil
 
         descendants: list[psutil.Process] = []
-        if not self.exited():
+        if self._job is None and not self.exited():
             with suppress(psutil.Error, FileNotFoundError):  # /proc may not be mounted
                 descendants = psutil.Process(self._pid).children(recursive=True)
         try:
@@ -124,7 +124,8 @@ class ProcessTree:
             for process in descendants:
                 with suppress(psutil.Error):
                     process.kill()
-            kill_marked(self._marker)
+            if self._job is None:
+                kill_marked(self._marker)
         return status
 
     def close(self) -> None:
@@ -163,7 +164,7 @@ def unavailable_limits() -> list[str]:
     if _has_prlimit():
         return []
     others = ["CPU time", "file size", "open files"]
-    return others if AVAILABLE else ["memory", *others]
+    return others if HAS_JOB_OBJECTS else ["memory", *others]
 
 
 def end_with_parent(parent: int) -> None:
@@ -259,7 +260,7 @@ def _set_limits(pid: int, limits: ProcessLimits) -> None:
                 return
 
 
-AVAILABLE: Final = hasattr(ctypes, "WinDLL")
+HAS_JOB_OBJECTS: Final = hasattr(ctypes, "WinDLL")
 _PROCESS_TERMINATE: Final = 0x0001
 _PROCESS_SET_QUOTA: Final = 0x0100
 _EXTENDED_LIMIT_INFORMATION: Final = 9

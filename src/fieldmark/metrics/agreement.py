@@ -10,7 +10,7 @@ from math import ceil, inf, sqrt
 from typing import Annotated, Final, NamedTuple
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, rates, wilson
+from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, auroc, rates, wilson
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
 from fieldmark.values.records import EXCLUDED, INLINE, computed_field, to_json
@@ -141,9 +141,7 @@ def agreement_at(judged: Iterable[JudgedPair], threshold: float) -> JudgeAgreeme
 
 def sweep(judged: Sequence[JudgedPair]) -> list[JudgeAgreement]:
     """Return the agreement at every threshold that changes it, in ascending order."""
-    tallies: dict[float, Counter[bool]] = {}
-    for similarity, right in judged:
-        tallies.setdefault(similarity, Counter())[right] += 1
+    tallies = _tallies(judged)
     levels = sorted(tallies)
     matches, others = (sum(tally[right] for tally in tallies.values()) for right in (True, False))
     rows: list[JudgeAgreement] = []
@@ -295,16 +293,16 @@ def auc(judged: Sequence[JudgedPair]) -> float | None:
     >>> auc([JudgedPair(0.9, True), JudgedPair(0.9, False), JudgedPair(0.1, False)])
     0.75
     """
+    tallies = _tallies(judged)
+    return auroc((tally[True], tally[False]) for _, tally in sorted(tallies.items(), reverse=True))
+
+
+def _tallies(judged: Iterable[JudgedPair]) -> dict[float, Counter[bool]]:
+    """Return how many pairs of each similarity are a match, and how many are not."""
     tallies: dict[float, Counter[bool]] = {}
     for similarity, right in judged:
         tallies.setdefault(similarity, Counter())[right] += 1
-    below = doubled = matches = 0
-    for similarity in sorted(tallies):
-        tally = tallies[similarity]
-        doubled += tally[True] * (2 * below + tally[False])
-        below += tally[False]
-        matches += tally[True]
-    return doubled / (2 * below * matches) if below and matches else None
+    return tallies
 
 
 def base_rate(judged: Sequence[JudgedPair]) -> float | None:

@@ -122,10 +122,15 @@ def case_sums(stats: CaseStats) -> CaseSums:
     rated: tuple[int, ...] = (0,) * 5
     if stats.rqs is not None:
         rated = (*map(steps, (*quality_metrics(stats.quality), stats.rqs)), 1)
-    first, second, safety = (
-        (0, 0) if score is None else (steps(score), 1) for score in (*scores, stats.safety)
-    )
-    return CaseSums(*first, *second, *stats.quality, *safety, *rated)
+    safety = score_sums([stats.safety])
+    return CaseSums._make((*score_sums(scores), *stats.quality, *safety, *rated))
+
+
+def score_sums(scores: Iterable[float | None]) -> list[int]:
+    """Return each score in steps, followed by the number of cases that have it: 1 or 0."""
+    return [
+        number for score in scores for number in ((0, 0) if score is None else (steps(score), 1))
+    ]
 
 
 def steps(score: float) -> int:

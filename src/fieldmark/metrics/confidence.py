@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil, floor, fsum, log10
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.rates import Interval, ratio, wilson
+from fieldmark.metrics.rates import Interval, auroc, ratio, wilson
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.model.outcomes import AttributeTable, Outcomes
@@ -314,7 +314,7 @@ def confidence_figures(
         wrong=wrong,
         precision=ratio(number - wrong, number),
         mean_confidence=ratio(fsum(level.confidence * level.number for level in levels), number),
-        auroc=_auroc(levels),
+        auroc=auroc((level.correct, level.wrong) for level in levels),
         ece=ratio(
             fsum(bin_.fields * abs(bin_.precision - bin_.confidence) for bin_ in bins), number
         ),
@@ -340,19 +340,6 @@ def _descending(counts: Mapping[tuple[float | None, bool], int]) -> list[_Level]
         _Level(confidence, counts.get((confidence, True), 0), counts.get((confidence, False), 0))
         for confidence in sorted(confidences, reverse=True)
     ]
-
-
-def _auroc(levels: Sequence[_Level]) -> float | None:
-    """Return how often a correct value has a higher confidence than a wrong one; ties count half.
-
-    It is undefined without correct or without wrong values.
-    """
-    correct, wrong = (sum(level[column] for level in levels) for column in (1, 2))
-    lower, pairs = wrong, 0.0
-    for level in levels:
-        lower -= level.wrong
-        pairs += level.correct * (lower + level.wrong / 2)
-    return ratio(pairs, correct * wrong)
 
 
 def _brier_score(levels: Sequence[_Level]) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
-from itertools import chain, count
+from itertools import count
 from statistics import NormalDist
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
@@ -24,7 +24,7 @@ from fieldmark.metrics.bootstrap import (
     product,
     resampling_weights,
 )
-from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSums, case_sums, steps
+from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSums, case_sums, score_sums
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import CountingOptions, F1WhenNoMatch
 from fieldmark.metrics.counts import ERROR_TABLE, MISTAKES
@@ -223,8 +223,8 @@ class PairedCases:
         self.cases += 1
         old, new, sums_before, sums_after, direction, fields, fewer = self._change(before, after)
         if self.evaluators:
-            sums_before = self._sums(before, sums_before)
-            sums_after = self._sums(after, sums_after)
+            sums_before = [*sums_before, *score_sums(map(before.evaluators.get, self.evaluators))]
+            sums_after = [*sums_after, *score_sums(map(after.evaluators.get, self.evaluators))]
         self.before[group].add(before.block, sums_before)
         self.after[group].add(after.block, sums_after)
         self.verdicts[old.verdict or _NO_VERDICT, new.verdict or _NO_VERDICT] += 1
@@ -247,12 +247,6 @@ class PairedCases:
             self.changes[direction].append(
                 CaseChange(case_id, old.score, new.score, old.verdict, new.verdict, fields, fewer)
             )
-
-    def _sums(self, side: CaseInRun, sums: Sequence[int]) -> Sequence[int]:
-        """Return the sums of a case, with the scores of its evaluators."""
-        scores = (side.evaluators.get(name) for name in self.evaluators)
-        judged = ((0, 0) if score is None else (steps(score), 1) for score in scores)
-        return [*sums, *chain.from_iterable(judged)]
 
     def _change(self, before: CaseInRun, after: CaseInRun) -> _Change:
         """Return what changed; cases of saved runs that share statistics have the same cells."""

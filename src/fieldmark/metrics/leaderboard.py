@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations
+from itertools import combinations
 from math import fsum
 from typing import Final, NamedTuple, TypeAlias
 
@@ -17,7 +17,7 @@ from fieldmark.metrics.bootstrap import (
     resampling_weights,
     variations,
 )
-from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSums, case_sums, steps
+from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSums, case_sums, score_sums
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.difference import (
     CaseInRun,
@@ -75,9 +75,8 @@ class SharedCases:
             for name, score in side.evaluators.items():
                 total = self.means.get((run, name), ExactSum())
                 self.means[run, name] = total + ExactSum(1, exact(score))
-            scores = (side.evaluators.get(name) for name in self.scores)
-            further = ((0, 0) if score is None else (steps(score), 1) for score in scores)
-            target.add(side.block, [*case_sums(side.stats), *chain.from_iterable(further)])
+            further = score_sums(map(side.evaluators.get, self.scores))
+            target.add(side.block, [*case_sums(side.stats), *further])
         for pair in combinations(range(len(sides)), 2):
             direction = direction_of(*(sides[run].stats for run in pair))
             if direction in (Direction.IMPROVED, Direction.WORSE):

@@ -131,6 +131,24 @@ def wilson(part: int, whole: int) -> Interval | None:
     return low, 1.0 if part == whole else min(1.0, middle + half)
 
 
+def auroc(levels: Iterable[tuple[int, int]]) -> float | None:
+    """Return the area under the ROC curve, from the correct and wrong values of each score.
+
+    The highest score comes first. The area is the share of pairs of a correct and a wrong value in
+    which the correct value has the higher score; ties count half. It is undefined without correct
+    or without wrong values.
+
+    >>> auroc([(1, 1), (0, 1)])
+    0.75
+    """
+    doubled = above = wrongs = 0
+    for correct, wrong in levels:
+        doubled += wrong * (2 * above + correct)
+        above += correct
+        wrongs += wrong
+    return ratio(doubled, 2 * above * wrongs)
+
+
 _SCALE: Final = 1074
 """Every finite float is an integer multiple of 2 ** -1074, so sums of these multiples are exact."""
 

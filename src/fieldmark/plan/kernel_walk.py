@@ -13,10 +13,9 @@ from typing import Final, TypeAlias, cast
 import orjson
 
 from fieldmark.align.alignment_options import TooMuchWork
-from fieldmark.align.greedy import GREEDY, Greedy
+from fieldmark.align.greedy import GREEDY
 from fieldmark.align.item_similarity import Edge, min_weight_of, text_similarity
-from fieldmark.align.optimal import Optimal
-from fieldmark.align.similarity_alignment import select_few, select_pairs
+from fieldmark.align.similarity_alignment import SimilarityAligner, select_few, select_pairs
 from fieldmark.compare.exact import Exact
 from fieldmark.model.case import UnparsedDocuments
 from fieldmark.model.comparison import DIFFERENT, MATCHED, WRONG_TYPE
@@ -98,8 +97,7 @@ def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ..
     min_weight = _UNSUPPORTED
     fields = select = align_rest = None
     aligner = node.aligner
-    if compares_items and hasattr(aligner, "item_similarity"):
-        aligner = cast("Greedy | Optimal", aligner)
+    if compares_items and isinstance(aligner, SimilarityAligner):
         flags |= _ALIGNS
         rules = None
         if node.aligned_by_rules:
@@ -146,7 +144,7 @@ def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ..
     )
 
 
-def _rest_alignment(aligner: Greedy | Optimal, rules: AttributeNode | None) -> _AlignRest:
+def _rest_alignment(aligner: SimilarityAligner, rules: AttributeNode | None) -> _AlignRest:
     """Return a function that aligns the items of two lists that have no equal.
 
     It is called with the expected list as JSON, the places of its items without an equal, and these

@@ -311,7 +311,7 @@ def _block_markdown(block: Block) -> list[str]:
             return _line_markdown(block)
         case Items():
             lines = [f"- {line}" for shown in block.lines for line in _line_markdown(shown) if line]
-            return [*lines, *([f"- {_rest(block.more, block.noun)}"] if block.rest else [])]
+            return [*lines, *([f"- {_more_line(block.more, block.noun)}"] if block.rest else [])]
         case Table():
             return _table_markdown(block)
         case SideBySide():
@@ -342,7 +342,7 @@ def _table_markdown(table: Table) -> list[str]:
         f"| {' | '.join(for_markdown(column.title) for column in table.columns)} |",
         f"|{'|'.join(sides[column.alignment] for column in table.columns)}|",
         *(f"| {' | '.join(cells)} |" for cells in rows),
-        *(["", _rest(table.more, table.noun)] if table.more > 0 else []),
+        *(["", _more_line(table.more, table.noun)] if table.more > 0 else []),
     ]
 
 
@@ -354,7 +354,7 @@ def _cell_markdown(column: Column, row: Row) -> str:
     return f"**{shown}**" if shown and bold else shown
 
 
-def _rest(more: int, noun: str) -> str:
+def _more_line(more: int, noun: str) -> str:
     return f"… and {plural(more, f'more {noun}')}"
 
 

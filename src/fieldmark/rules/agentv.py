@@ -119,7 +119,7 @@ def convert_suite(located: Located, context: Context) -> tuple[Located, list[Pro
     _check_keys(located, _SUITE_KEYS, context, labels=_LABELS)
     graders = _read_graders(located, context)
     converter = _CaseConverter(located, graders, context)
-    cases = [converter.convert(each) for each in _case_objects(located, context)]
+    cases = [converter.convert(case) for case in _case_objects(located, context)]
     texts = [*graders.criteria, *converter.criteria]
     if texts:
         graders_in_text = plural(len(texts), "grader consists", "graders consist")
@@ -161,18 +161,18 @@ def _native_object(
 
 
 def _case_objects(located: Located, context: Context) -> Sequence[Located]:
-    given = located.first_of(*Era)
-    if given is None:
+    listed_cases = located.first_of(*Era)
+    if listed_cases is None:
         return ()
-    if not isinstance(given.value, list) or not given.items:
+    if not isinstance(listed_cases.value, list) or not listed_cases.items:
         hint = "cases in separate files are not supported; move them to this file"
-        got = "an empty list" if given.value == [] else describe(given.value)
-        context.add(f"expected a list of cases, got {got}", given.location, hint)
+        shown = "an empty list" if listed_cases.value == [] else describe(listed_cases.value)
+        context.add(f"expected a list of cases, got {shown}", listed_cases.location, hint)
         return ()
-    for each in given.items:
-        if not isinstance(each.value, dict):
-            context.add(f"case: expected an object, got {describe(each.value)}", each.location)
-    return [each for each in given.items if isinstance(each.value, dict)]
+    for case in listed_cases.items:
+        if not isinstance(case.value, dict):
+            context.add(f"case: expected an object, got {describe(case.value)}", case.location)
+    return [case for case in listed_cases.items if isinstance(case.value, dict)]
 
 
 # --- keys that suites and cases share -------------------------------------------------------------
@@ -189,8 +189,8 @@ def _metadata(located: Located) -> JsonObject:
 
 
 def _tags(located: Located) -> list[JsonValue]:
-    given = located.get("tags")
-    items = () if given is None else given.items or (given,)
+    tags = located.get("tags")
+    items = () if tags is None else tags.items or (tags,)
     return [item.value for item in items if isinstance(item.value, str)]
 
 
@@ -199,10 +199,10 @@ def _read_graders(located: Located, context: Context) -> Graders:
     execution = located.get("execution")
     if execution is not None:
         _check_keys(execution, _EXECUTION_KEYS, context, within="execution.")
-    found = located.first_of("assertions", "assert")
-    if found is None and execution is not None:
-        found = execution.first_of("evaluators", "assertions", "assert")
-    return read_graders(found or located.get("evaluators"), context)
+    listed_graders = located.first_of("assertions", "assert")
+    if listed_graders is None and execution is not None:
+        listed_graders = execution.first_of("evaluators", "assertions", "assert")
+    return read_graders(listed_graders or located.get("evaluators"), context)
 
 
 # --- cases ----------------------------------------------------------------------------------------
@@ -232,13 +232,13 @@ class _CaseConverter:
         if expected is MISSING:
             hint = "add expected_output, or expected_messages with an assistant message"
             context.add("case: an expected output is required", location, hint)
-        given = located.entries.get("id", Located(value=None, location=location))
-        name = case_id(given.value) or ""
+        identifier = located.entries.get("id", Located(value=None, location=location))
+        name = case_id(identifier.value) or ""
         if not name:
             message = "case: 'id' is required"
             if "id" in located.entries:
-                message = f"id: expected a string, got {describe(given.value)}"
-            context.add(message, given.location)
+                message = f"id: expected a string, got {describe(identifier.value)}"
+            context.add(message, identifier.location)
         elif name in self._ids:
             hint = f"first defined at line {self._ids[name].line}"
             context.add(f"duplicate case id {name!r}", location, hint)
@@ -257,7 +257,9 @@ class _CaseConverter:
         replaces_defaults = Era.DESIGN in self._suite.entries and graders.written > 0
         only_own = skips_defaults or replaces_defaults
         sources = (graders,) if only_own else (graders, self._graders)
-        self.required |= dict.fromkeys(each for source in sources for each in source.required())
+        self.required |= dict.fromkeys(
+            grader_name for source in sources for grader_name in source.required()
+        )
         if not any(source.written for source in sources):
             hint = "AgentV would use a language model; add graders that compare fields"
             context.add(f"case {name!r} has no graders", location, hint)
@@ -284,8 +286,8 @@ class _CaseConverter:
 def _case_value(located: Located, keys: tuple[str, ...]) -> Located | None:
     """Return a value of the case, or of its `vars` in later versions."""
     inner = located.get("vars")
-    found = located.first_of(*keys)
-    return inner.first_of(*keys) if found is None and inner is not None else found
+    own = located.first_of(*keys)
+    return inner.first_of(*keys) if own is None and inner is not None else own
 
 
 def _case_metadata(located: Located, graders: Graders) -> JsonObject:
@@ -306,7 +308,7 @@ def _case_metadata(located: Located, graders: Graders) -> JsonObject:
 def _json_files(question: Located | None, more: Located | None) -> list[Located]:
     """Return the distinct JSON files that an input names, in its messages or in `input_files`."""
     messages = () if question is None else question.items or (question,)
-    contents = [each.entries["content"] for each in messages if "content" in each.entries]
+    contents = [message.entries["content"] for message in messages if "content" in message.entries]
     names = [name for content in contents for name in _files_in(content)]
     names += () if more is None else more.items
     texts = [name for name in names if isinstance(name.value, str)]
@@ -316,7 +318,7 @@ def _json_files(question: Located | None, more: Located | None) -> list[Located]
 
 def _expected_document(answer: Located, fixtures: Fixtures) -> JsonValue | Missing:
     """Return the document in the last assistant message, or in the value itself."""
-    if not any("role" in each.entries for each in (answer, *answer.items[:1])):
+    if not any("role" in part.entries for part in (answer, *answer.items[:1])):
         return _document(answer, fixtures)
     for message in reversed(answer.items or (answer,)):
         if message.value_of("role") == "assistant" and "content" in message.entries:
@@ -327,12 +329,12 @@ def _expected_document(answer: Located, fixtures: Fixtures) -> JsonValue | Missi
 def _document(content: Located, fixtures: Fixtures) -> JsonValue | Missing:
     """Return the document that the content names or contains; other text is not changed."""
     text = content.value
-    if content.items and all(each.value_of("type") in ("file", "text") for each in content.items):
+    if content.items and all(part.value_of("type") in ("file", "text") for part in content.items):
         named = next(_files_in(content), None)
         if named is not None:
             return fixtures.document(named)
-        texts = (each.value_of("value") for each in content.items)
-        text = "\n".join(each for each in texts if isinstance(each, str))
+        texts = (part.value_of("value") for part in content.items)
+        text = "\n".join(part for part in texts if isinstance(part, str))
     if not isinstance(text, str):
         return text
     try:
@@ -484,7 +486,9 @@ class Graders(NamedTuple):
 
     def required(self) -> tuple[str, ...]:
         """Return the names of the graders that must pass."""
-        return tuple(str(each.entry.value_of("name")) for each in self.graders if each.required)
+        return tuple(
+            str(grader.entry.value_of("name")) for grader in self.graders if grader.required
+        )
 
 
 def read_graders(located: Located | None, context: Context) -> Graders:
@@ -495,11 +499,11 @@ def read_graders(located: Located | None, context: Context) -> Graders:
         message = f"expected a list of graders, got {describe(located.value)}"
         context.add(message, located.location)
         return Graders()
-    found = [_grader(each, context) for each in located.items if not isinstance(each.value, str)]
+    graders = [_grader(item, context) for item in located.items if not isinstance(item.value, str)]
     return Graders(
-        tuple(grader for grader in found if grader is not None),
-        tuple(each for each in located.items if isinstance(each.value, str)),
-        len(found),
+        tuple(grader for grader in graders if grader is not None),
+        tuple(item for item in located.items if isinstance(item.value, str)),
+        len(graders),
     )
 
 
@@ -528,7 +532,7 @@ def _converted(located: Located, kind: Located, word: str, context: Context) -> 
     if word in ("composite", "assert_set"):
         return _composite(located, context, is_set=word == "assert_set")
     if word == "is_json":
-        entries = {key: each for key, each in located.entries.items() if key != "value"}
+        entries = {key: value for key, value in located.entries.items() if key != "value"}
         schema = located.get("value") or located.with_entries({})
         return Grader(_with_type(located, "json_schema", {**entries, "schema": schema}))
     known = registry.canonical(Plugin.EVALUATORS, word)
@@ -580,13 +584,13 @@ def _read_verdict_keys(located: Located, context: Context) -> tuple[Located, boo
 def _composite(located: Located, context: Context, *, is_set: bool) -> Grader | None:
     """Convert a composite, or an assert-set, whose `threshold` is the lowest score that passes."""
     before, entries = len(context.problems), dict(located.entries)
-    listed = next((key for key in _MEMBERS if key in entries), None)
-    if listed is None:
+    key_of_members = next((key for key in _MEMBERS if key in entries), None)
+    if key_of_members is None:
         hint = "for example assertions: [{name: header, type: field_accuracy, fields: […]}]"
         context.add("composite: a list of graders is required", located.location, hint)
         return None
-    given = entries.pop(listed)
-    members = read_graders(given, context)
+    listed_members = entries.pop(key_of_members)
+    members = read_graders(listed_members, context)
     for text in members.criteria:
         message = "composite: text for a language model cannot be graded"
         context.add(message, text.location, "remove it")
@@ -615,20 +619,22 @@ def _composite(located: Located, context: Context, *, is_set: bool) -> Grader | 
             context.add(f"unknown key {key!r}", aggregator.key_location(key))
     if len(context.problems) > before:
         return None
-    entries["evaluators"] = located_list(evaluators, given.location)
+    entries["evaluators"] = located_list(evaluators, listed_members.location)
     text_only = any(member.text_only for member in members.graders)
     return Grader(_with_type(located, "composite", entries), text_only)
 
 
 def _weighted(members: list[Located], weights: Located | None, context: Context) -> list[Located]:
     """Return the members of a composite with the weights of its aggregator."""
-    given = {} if weights is None else weights.entries
+    weights_by_name = {} if weights is None else weights.entries
     names = {str(member.value_of("name")) for member in members}
-    for name in given.keys() - names:
+    for name in weights_by_name.keys() - names:
         message = f"weights: unknown grader {name!r}"
-        context.add(message, given[name].location, did_you_mean(name, names))
+        context.add(message, weights_by_name[name].location, did_you_mean(name, names))
     return [
-        member.with_entries({**member.entries, "weight": given[name]}) if name in given else member
+        member.with_entries({**member.entries, "weight": weights_by_name[name]})
+        if name in weights_by_name
+        else member
         for member in members
         for name in [str(member.value_of("name"))]
     ]
@@ -727,9 +733,11 @@ def _fuzzy_fields(grader: Located) -> Mapping[str, Located]:
     fields = entries.get("fields")
     if fields is not None:
         compared = []
-        for each in fields.items:
-            unset = {key: value for key, value in defaults.items() if key not in each.entries}
-            compared.append(each.with_entries({**each.entries, **unset}) if each.entries else each)
+        for field in fields.items:
+            unset = {key: value for key, value in defaults.items() if key not in field.entries}
+            compared.append(
+                field.with_entries({**field.entries, **unset}) if field.entries else field
+            )
         entries["fields"] = located_list(compared, fields.location)
     return entries
 

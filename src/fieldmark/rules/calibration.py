@@ -40,7 +40,7 @@ class RuleCalibration(NamedTuple):
             return
         was, now = self.judge["judge"], own["judge"]
         if was == now:
-            before, after = (_mapping(each["options"]) for each in (self.judge, own))
+            before, after = (_mapping(identity["options"]) for identity in (self.judge, own))
             names = sorted(
                 name for name in {*before, *after} if before.get(name) != after.get(name)
             )
@@ -120,11 +120,11 @@ def _mapping(value: JsonValue) -> JsonObject:
 def with_calibrated_thresholds(value: JsonValue, directory: Path) -> JsonValue:
     """Return rules with the thresholds of the calibration files that they name."""
     if isinstance(value, list):
-        return [with_calibrated_thresholds(each, directory) for each in value]
+        return [with_calibrated_thresholds(inner, directory) for inner in value]
     if not isinstance(value, dict):
         return value
-    rest = {name: with_calibrated_thresholds(each, directory) for name, each in value.items()}
-    if rest.get("threshold") != CALIBRATED:
-        return rest
-    stored = load_file(directory / str(rest.pop(CALIBRATION))).value_of("threshold")
-    return {**rest, "threshold": stored}
+    settings = {name: with_calibrated_thresholds(inner, directory) for name, inner in value.items()}
+    if settings.get("threshold") != CALIBRATED:
+        return settings
+    stored = load_file(directory / str(settings.pop(CALIBRATION))).value_of("threshold")
+    return {**settings, "threshold": stored}

@@ -80,11 +80,11 @@ class Problems:
 
         Several targets may share a place in a file. In Python, places have no line.
         """
-        seen = dict.fromkeys(each for each in self._found if each.location.line)
+        seen = dict.fromkeys(problem for problem in self._found if problem.location.line)
         return ConfigError(
             sorted(
-                [*seen, *(each for each in self._found if not each.location.line)],
-                key=lambda each: (each.location.line or 0, each.location.column or 0),
+                [*seen, *(problem for problem in self._found if not problem.location.line)],
+                key=lambda problem: (problem.location.line or 0, problem.location.column or 0),
             )
         )
 
@@ -216,8 +216,8 @@ def located_object(
     for entry in entries:
         earlier = first.setdefault(unicodedata.normalize("NFC", entry[0]), entry)
         if earlier is not entry:
-            (key, located), (_, other) = entry, earlier
-            line = other.key and other.key.line
+            (key, located), (_, earlier_value) = entry, earlier
+            line = earlier_value.key and earlier_value.key.line
             hint = f"first defined at line {line}" if line else ""
             problems.add(f"duplicate key {key!r}", located.key or location, hint)
     return Located(value=None, location=location).with_entries(dict(first.values()))
@@ -281,8 +281,8 @@ def _located(
         return located_object(entries, location, problems)
     if isinstance(value, list | tuple):
         items = (
-            _located(inner, problems, location, documents, (*path, place))
-            for place, inner in enumerate(value)
+            _located(inner, problems, location, documents, (*path, index))
+            for index, inner in enumerate(value)
         )
         return located_list(items, location)
     if isinstance(value, Decimal):
@@ -310,5 +310,5 @@ def _values_exceed(value: object, limit: int) -> bool:
         inner: Iterable[object] = ()
         if depth <= MAX_DEPTH and isinstance(item, Mapping | list | tuple):
             inner = item.values() if isinstance(item, Mapping) else item
-        pending.extend((each, depth + 1) for each in inner)
+        pending.extend((nested, depth + 1) for nested in inner)
     return bool(pending)

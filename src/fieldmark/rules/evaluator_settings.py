@@ -63,10 +63,10 @@ _COMPARE_BY_MEANING: Final = {"response_quality": "auto"}
 """Evaluators whose default comparator compares by meaning and uses the provider."""
 
 
-def _read_name(given: Located, context: Context) -> str | None:
-    if isinstance(given.value, str) and not is_blank(given.value):
-        return given.value
-    context.add(f"name: expected a string, got {describe(given.value)}", given.location)
+def _read_name(located: Located, context: Context) -> str | None:
+    if isinstance(located.value, str) and not is_blank(located.value):
+        return located.value
+    context.add(f"name: expected a string, got {describe(located.value)}", located.location)
     return None
 
 
@@ -106,7 +106,10 @@ def evaluator_keys(strategy: type) -> KeyTable:
 def _compares(strategy: type) -> bool:
     """Whether an evaluator has rules or a comparator as an option."""
     annotations = [option.type for option in registry.options(strategy).values()]
-    return any(element_of(each) is Rule or plain(each) is Comparator for each in annotations)
+    return any(
+        element_of(annotation) is Rule or plain(annotation) is Comparator
+        for annotation in annotations
+    )
 
 
 # --- lists ----------------------------------------------------------------------------------------
@@ -133,17 +136,21 @@ def read_evaluators(
         ((name.value, name.location) for name in names if isinstance(name.value, str)),
         "evaluator name",
     )
-    taken = {each.name for item, each in read if each is not None and "name" in item.entries}
+    taken = {
+        evaluator.name
+        for item, evaluator in read
+        if evaluator is not None and "name" in item.entries
+    }
     named: list[ConfiguredEvaluator] = []
-    for item, each in read:
-        if each is None:
+    for item, evaluator in read:
+        if evaluator is None:
             continue
-        unique, number = each.name, 1
+        unique, number = evaluator.name, 1
         while unique in taken and "name" not in item.entries:
             number += 1
-            unique = f"{each.name}_{number}"
+            unique = f"{evaluator.name}_{number}"
         taken.add(unique)
-        named.append(replace(each, name=unique))
+        named.append(replace(evaluator, name=unique))
     return tuple(named)
 
 
@@ -223,20 +230,20 @@ def _read_field_defaults(
     located: Located, choice: StrategyChoice, context: Context
 ) -> FieldDefaults:
     """Read the defaults for fields of an evaluator without their own settings."""
-    given = [key for key in _DEFAULT_KEYS.names if key in located.entries]
-    for key in given[1:]:
-        message = f"{given[0]} and {key} cannot be combined"
+    keys = [key for key in _DEFAULT_KEYS.names if key in located.entries]
+    for key in keys[1:]:
+        message = f"{keys[0]} and {key} cannot be combined"
         context.add(message, located.key_location(key), "remove one of them")
     defaults = FieldDefaults()
-    if given and given[0] == "defaults":
+    if keys and keys[0] == "defaults":
         settings = located.entries["defaults"]
         defaults = read_defaults(settings, context)
         if defaults.aligner is not None:
             hint = "set align next to the path of a list"
             location = settings.key_location("align")
             context.add("align is not supported in the defaults of an evaluator", location, hint)
-    elif given and located.entries[given[0]].value is not None:
-        match = choose(Plugin.COMPARATORS, located.entries[given[0]], context)
+    elif keys and located.entries[keys[0]].value is not None:
+        match = choose(Plugin.COMPARATORS, located.entries[keys[0]], context)
         defaults = FieldDefaults(match=match, comparator=build_comparator(match, context))
     word = _COMPARE_BY_MEANING.get(choice.name)
     if (
@@ -271,16 +278,16 @@ def _collect_unknown(
             context.warn(f"unknown key {key!r} is passed on in {option}", location, hint)
         if key in inside:
             context.add(f"duplicate key {key!r}, next to {option} and in it", location)
-    others = {key: value for key, value in located.entries.items() if key in known}
+    known_entries = {key: value for key, value in located.entries.items() if key in known}
     collected = located.with_entries({**inside, **unknown})
-    return located._replace(entries={**others, option: collected})
+    return located._replace(entries={**known_entries, option: collected})
 
 
 # --- structured options of evaluators and targets -------------------------------------------------
 
 
 def read_structured_option(
-    given: Located,
+    located: Located,
     name: str,
     annotation: object,
     context: Context,
@@ -293,17 +300,17 @@ def read_structured_option(
     `defaults` apply to the rules of fields and provide the comparator.
     """
     before = len(context.problems)
-    value = _read(given, name, annotation, context, defaults, read_evaluators)
+    value = _read(located, name, annotation, context, defaults, read_evaluators)
     if len(context.problems) > before or value is None:
         return None
     if problem := problem_of(annotation, value):
-        context.add(f"{name}: {problem}", given.location)
+        context.add(f"{name}: {problem}", located.location)
         return None
     return value
 
 
 def _read(
-    given: Located,
+    located: Located,
     name: str,
     annotation: object,
     context: Context,
@@ -314,73 +321,73 @@ def _read(
     if kind is Comparator:
         return defaults.comparator
     if element is ConfiguredEvaluator and read_evaluators is not None:
-        return read_evaluators(given)
+        return read_evaluators(located)
     if element is Rule:
-        if isinstance(given.value, dict):
-            return read_by_path(given, context, defaults)
-        if not isinstance(given.value, list):
-            message = f"{name}: expected a list, got {describe(given.value)}"
-            context.add(message, given.location, "for example [{path: total, match: exact}]")
-        return read_fields(given.items, context, defaults)
+        if isinstance(located.value, dict):
+            return read_by_path(located, context, defaults)
+        if not isinstance(located.value, list):
+            message = f"{name}: expected a list, got {describe(located.value)}"
+            context.add(message, located.location, "for example [{path: total, match: exact}]")
+        return read_fields(located.items, context, defaults)
     if kind is Path:
-        return None if given.value is None else named_path(given, name, context)
-    if is_command_line(annotation) and isinstance(given.value, str):
-        words = ", ".join(given.value.split())
+        return None if located.value is None else named_path(located, name, context)
+    if is_command_line(annotation) and isinstance(located.value, str):
+        words = ", ".join(located.value.split())
         hint = f"commands run without a shell; write {name}: [{words}]"
-        context.add(f"{name}: expected a list, got a string", given.location, hint)
+        context.add(f"{name}: expected a list, got a string", located.location, hint)
         return None
-    if is_json_object(kind) and isinstance(given.value, str):
-        contents = load_named(given, name, context, load_table)
+    if is_json_object(kind) and isinstance(located.value, str):
+        contents = load_named(located, name, context, load_table)
         return None if contents is None else read_option(contents, name, annotation, context)
     if _is_dataclass(kind):
-        return _read_object(given, name, cast("type", kind), context)
+        return _read_object(located, name, cast("type", kind), context)
     for part in map(without_metadata, arms_of(element)):
         if _is_dataclass(part):
-            return _read_objects(given, name, cast("type", part), context)
-    return read_option(given, name, annotation, context)
+            return _read_objects(located, name, cast("type", part), context)
+    return read_option(located, name, annotation, context)
 
 
 def _is_dataclass(annotation: object) -> bool:
     return isinstance(annotation, type) and dataclasses.is_dataclass(annotation)
 
 
-def _read_objects(given: Located, name: str, part: type, context: Context) -> tuple[object, ...]:
+def _read_objects(located: Located, name: str, part: type, context: Context) -> tuple[object, ...]:
     """Read a list of objects; a string is the value of the only required option of an object."""
     options = registry.options(part).items()
     needed = [key for key, option in options if option.default is MISSING]
-    items = [given] if isinstance(given.value, str) else given.items
-    if not isinstance(given.value, str | list):
-        context.add(f"{name}: expected a list, got {describe(given.value)}", given.location)
-    made: list[object] = []
+    items = [located] if isinstance(located.value, str) else located.items
+    if not isinstance(located.value, str | list):
+        context.add(f"{name}: expected a list, got {describe(located.value)}", located.location)
+    objects: list[object] = []
     for item in items:
         is_short = isinstance(item.value, str) and len(needed) == 1
         whole = item.with_entries({needed[0]: item}) if is_short else item
-        found = _read_object(whole, name, part, context)
-        made += [] if found is None else [found]
-    return tuple(made)
+        built = _read_object(whole, name, part, context)
+        objects += [] if built is None else [built]
+    return tuple(objects)
 
 
-def _read_object(given: Located, name: str, kind: type, context: Context) -> object | None:
+def _read_object(located: Located, name: str, kind: type, context: Context) -> object | None:
     """Read an object whose keys are the fields of a dataclass."""
-    if not expect_object(given, name, context):
+    if not expect_object(located, name, context):
         return None
     options = registry.options(kind)
     before = len(context.problems)
-    refuse_unknown(given, options, context)
+    refuse_unknown(located, options, context)
     values = {
         key: read_option(inner, f"{name}.{key}", options[key].type, context)
-        for key, inner in given.entries.items()
+        for key, inner in located.entries.items()
         if key in options
     }
     for key, option in options.items():
         if key not in values and option.default is MISSING:
-            context.add(f"'{name}.{key}' is required", given.location)
+            context.add(f"'{name}.{key}' is required", located.location)
     if len(context.problems) > before:
         return None
     try:
         return registry.create(kind, values)
     except OptionError as error:
         key = error.option.rpartition(".")[2]
-        location = given.entries.get(key, given).location
+        location = located.entries.get(key, located).location
         context.add(f"{name}.{key}: {error.message}", location)
         return None

@@ -94,7 +94,9 @@ def options_schema(strategy: type) -> JsonObject:
 
 def required_options(strategy: type) -> list[JsonValue]:
     """Return the names of the required options of a strategy."""
-    return [name for name, each in registry.options(strategy).items() if each.default is MISSING]
+    return [
+        name for name, option in registry.options(strategy).items() if option.default is MISSING
+    ]
 
 
 def option_schemas(strategy: type) -> dict[str, JsonObject]:
@@ -154,8 +156,10 @@ def _description_of(kind: type, option: str, annotation: object) -> str:
     """
     word = re.compile(rf"`{re.escape(option)}(?:`|: )")
     for owner in kind.__mro__:
-        sentences = [one for text in _paragraphs(owner) for one in _SENTENCE_END.split(text)]
-        about = [one for one in sentences if word.search(one)]
+        sentences = [
+            sentence for text in _paragraphs(owner) for sentence in _SENTENCE_END.split(text)
+        ]
+        about = [sentence for sentence in sentences if word.search(sentence)]
         if about:
             return " ".join(about)
     inner = plain(annotation)
@@ -190,13 +194,13 @@ class ConfigKey(Generic[T]):
 
     def read(self, owner: Located, context: Context) -> T:
         """Return the value of this key in an object, or the default."""
-        given = owner.get(self.name)
-        if given is None:
+        located = owner.get(self.name)
+        if located is None:
             return self.default
         if self.reader is not None:
-            value = self.reader(given, context)
+            value = self.reader(located, context)
         else:
-            value = cast("T | None", read_option(given, self.name, self.type, context))
+            value = cast("T | None", read_option(located, self.name, self.type, context))
         if value is None:
             return self.default
         return value

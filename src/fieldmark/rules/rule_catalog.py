@@ -65,11 +65,11 @@ def normalization(name: str, options: JsonObject | None) -> str:
 def _comparator(name: str, strategy: type) -> JsonObject:
     meant = STRATEGIES.get(name)
     word = _MEANINGS.get(name) or meant
-    found: JsonObject = {"name": name, "summary": summary_of(strategy)}
+    described: JsonObject = {"name": name, "summary": summary_of(strategy)}
     if isinstance(word, str):
-        found["means"] = word
+        described["means"] = word
         strategy = registry.load(Plugin.COMPARATORS, word) if meant == word else strategy
-    return {**found, "options": [*_options(strategy)]}
+    return {**described, "options": [*_options(strategy)]}
 
 
 def _options(strategy: type) -> Iterator[JsonObject]:
@@ -105,7 +105,7 @@ def _kind(schema: JsonObject) -> tuple[str, list[JsonValue]]:
 
 def _arms(schema: JsonObject) -> list[JsonObject]:
     arms = cast("list[JsonObject]", schema.get("anyOf", [schema]))
-    return [each for arm in arms for each in (_arms(arm) if "anyOf" in arm else [arm])]
+    return [inner for arm in arms for inner in (_arms(arm) if "anyOf" in arm else [arm])]
 
 
 def _words(schema: JsonObject) -> list[JsonValue]:

@@ -169,13 +169,13 @@ def read_fields(
         hint = "for example {path: total, match: exact}"
         if not expect_object(located, "field", context, hint):
             continue
-        given = located.get("path")
-        if given is None:
+        path = located.get("path")
+        if path is None:
             context.add("'path' is required", located.location)
-            given = Located(value=None, location=located.location)
-        elif not isinstance(given.value, str):
-            read_option(given, "path", str, context)
-        rules.append(_rule(given.value, given.location, located, context, defaults))
+            path = Located(value=None, location=located.location)
+        elif not isinstance(path.value, str):
+            read_option(path, "path", str, context)
+        rules.append(_rule(path.value, path.location, located, context, defaults))
     return _without_duplicates(rules, context)
 
 
@@ -468,18 +468,18 @@ SAFETY: Final[ConfigKey[object | None]] = ConfigKey(
 """The key of the safety judge."""
 
 
-def _is_number(given: Located) -> bool:
-    return isinstance(given.value, int | float) and not isinstance(given.value, bool)
+def _is_number(located: Located) -> bool:
+    return isinstance(located.value, int | float) and not isinstance(located.value, bool)
 
 
-def _is_confidence(given: Located) -> bool:
+def _is_confidence(located: Located) -> bool:
     """Whether a value says how confidences are read, and not how a field `confidence` is."""
-    named = bool(given.entries) and given.entries.keys() <= set(CONFIDENCE_KEYS.names)
-    return isinstance(given.value, bool) or (named and not uses_strategies(given))
+    named = bool(located.entries) and located.entries.keys() <= set(CONFIDENCE_KEYS.names)
+    return isinstance(located.value, bool) or (named and not uses_strategies(located))
 
 
-def _names_convention(given: Located) -> bool:
-    name = given.value_of("name") if given.entries else given.value
+def _names_convention(located: Located) -> bool:
+    name = located.value_of("name") if located.entries else located.value
     return isinstance(name, str) and name.replace("-", "_") in CONVENTIONS
 
 
@@ -567,8 +567,10 @@ def _source(value: object, directory: Path | None) -> JsonObject | None:
     except (TypeError, ValueError):
         return None
     form = native_form(stored)
-    rest = {name: each for name, each in form.items() if name not in (PROVIDER.name, SAFETY.name)}
-    return cast("JsonObject", with_calibrated_thresholds(rest, directory or Path()))
+    settings = {
+        name: value for name, value in form.items() if name not in (PROVIDER.name, SAFETY.name)
+    }
+    return cast("JsonObject", with_calibrated_thresholds(settings, directory or Path()))
 
 
 def rules_of(located: Located, context: Context) -> LoadedRules:
@@ -603,8 +605,8 @@ def rules_of(located: Located, context: Context) -> LoadedRules:
 
 def with_thresholds(located: Located, context: Context) -> Context:
     """Return the context with the thresholds of a file."""
-    given = {name: key.read(located, context) for name, key in THRESHOLDS.items()}
-    own = {name: float(value) for name, value in given.items() if value is not None}
+    values = {name: key.read(located, context) for name, key in THRESHOLDS.items()}
+    own = {name: float(value) for name, value in values.items() if value is not None}
     return replace(context, thresholds={**context.thresholds, **own})
 
 
@@ -615,9 +617,9 @@ def _split(located: Located) -> tuple[Located, Located | None]:
         for key, fits in _SHARED.items()
         if key.name in located.entries and fits(located.entries[key.name])
     }
-    rest = {key: each for key, each in located.entries.items() if key not in shared}
-    fields = located.with_entries(rest)
-    if not rest or not _is_by_path(fields):
+    others = {key: inner for key, inner in located.entries.items() if key not in shared}
+    fields = located.with_entries(others)
+    if not others or not _is_by_path(fields):
         return located, None
     return located.with_entries(shared), fields
 
@@ -635,13 +637,13 @@ def _rules(located: Located, context: Context) -> Rules:
     context = replace(context, strict=_STRICT.read(located, context) or context.strict)
     defaults = read_defaults(located.get("defaults"), context)
     fields: tuple[Rule, ...] = ()
-    if given := located.get("fields"):
-        if given.entries:
-            fields = read_by_path(given, context, defaults)
-        elif isinstance(given.value, list):
-            fields = _read_list(given, context, defaults)
+    if listed := located.get("fields"):
+        if listed.entries:
+            fields = read_by_path(listed, context, defaults)
+        elif isinstance(listed.value, list):
+            fields = _read_list(listed, context, defaults)
         else:
-            context.add(f"fields: expected a list, got {describe(given.value)}", given.location)
+            context.add(f"fields: expected a list, got {describe(listed.value)}", listed.location)
     scope = _SCOPE.read(located, context)
     if scope is Scope.CONFIGURED and "fields" not in located.entries:
         message = "scope: 'configured' requires 'fields'"
@@ -703,7 +705,9 @@ def native_form(value: JsonValue) -> JsonObject:
     if fields is None:
         fields = located if isinstance(value, list) else located.get("fields")
     form: JsonObject = {
-        key: each.value for key, each in settings.entries.items() if key not in ("rules", "fields")
+        key: inner.value
+        for key, inner in settings.entries.items()
+        if key not in ("rules", "fields")
     }
     is_strategy_file = fields is not None and bool(fields.entries) and uses_strategies(fields)
     if value == AUTO or "rules" in settings.entries or is_strategy_file:
@@ -761,8 +765,8 @@ def find_refused_rule(rules: JsonValue) -> RefusedRule | None:
         item = pending.pop()
         if isinstance(item, dict):
             for key, (_, local) in _LOCAL.items():
-                name, given = registered_name(item, key), item.get(key)
-                reads_file = isinstance(given, dict) and "file" in given
+                name, selected = registered_name(item, key), item.get(key)
+                reads_file = isinstance(selected, dict) and "file" in selected
                 if name is not None and (name not in local or reads_file):
                     return key
             # Only for such a threshold a file is read, which may be named at another depth.
@@ -776,6 +780,6 @@ def find_refused_rule(rules: JsonValue) -> RefusedRule | None:
 
 def registered_name(rules: JsonObject, key: RefusedRule) -> str | None:
     """Return the registered name of a provider or judge, or None if the value names none."""
-    given = rules.get(key)
-    name = given.get("type") if isinstance(given, dict) else given
+    selected = rules.get(key)
+    name = selected.get("type") if isinstance(selected, dict) else selected
     return registry.canonical(_LOCAL[key][0], name) if isinstance(name, str) else None

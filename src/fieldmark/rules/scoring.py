@@ -75,7 +75,7 @@ def read_convention(located: Located, context: Context) -> Convention:
         except OptionError:
             hint = with_hint(valid, did_you_mean(named.value, CONVENTIONS))
             context.add(f"unknown convention {named.value!r}", named.location, hint)
-    for option, given in located.entries.items():
+    for option, value in located.entries.items():
         if option == "name":
             continue
         if option not in CONVENTION_KEYS.names:
@@ -85,9 +85,9 @@ def read_convention(located: Located, context: Context) -> Convention:
             context.add(f"unknown key {option!r}", located.key_location(option), hint)
             continue
         try:
-            convention = convention.with_options({option: given.value})
+            convention = convention.with_options({option: value.value})
         except OptionError as error:
-            inner = given.entries.get(error.option.rpartition(".")[2], given)
+            inner = value.entries.get(error.option.rpartition(".")[2], value)
             context.add(f"{error.option}: {error.message}", inner.location)
     return convention
 
@@ -114,7 +114,7 @@ _DATA_PREFIXES: Final = ("attributes.", "detection.", "confidence")
 
 
 def read_gates(
-    given: Located | None,
+    located: Located | None,
     convention: Convention,
     members: Sequence[ConfiguredEvaluator] | None,
     context: Context,
@@ -124,12 +124,12 @@ def read_gates(
     A rules file does not know the `members` of an evaluation, and has limits only.
     """
     no_gates: tuple[tuple[Gate, ...], int] = ((), MAX_ERRORS.default)
-    if given is None or given.value is None:
+    if located is None or located.value is None:
         return no_gates
     hint = "for example {min: {macro_f1_by_attribute: 0.9}}"
-    if not expect_object(given, "gates", context, hint):
+    if not expect_object(located, "gates", context, hint):
         return no_gates
-    (LIMIT_KEYS if members is None else GATE_KEYS).refuse_unknown(given, context)
+    (LIMIT_KEYS if members is None else GATE_KEYS).refuse_unknown(located, context)
     before = len(context.problems)
     metrics = _empty_metrics(convention, members or ())
     of_evaluators = cast("JsonObject", metrics["evaluators"])
@@ -138,12 +138,12 @@ def read_gates(
         unchecked = (*unchecked, _EVALUATOR_PREFIX)
     gates: list[Gate] = []
     for kind in GateKind:
-        limits = given.get(kind.value)
+        limits = located.get(kind.value)
         if limits is None:
             continue
         expect_object(limits, kind.value, context, "for example {micro_f1: 0.9}")
-        for name, located in limits.entries.items():
-            limit = read_option(located, name, float, context)
+        for name, value in limits.entries.items():
+            limit = read_option(value, name, float, context)
             if not isinstance(limit, int | float):
                 continue
             gates.append(Gate(name=name, limit=float(limit), kind=kind))
@@ -152,7 +152,7 @@ def read_gates(
                     check_gate(gates[-1], metrics)
             except OptionError as error:
                 context.add(error.problem, limits.key_location(name), error.hint)
-    max_errors = MAX_ERRORS.read(given, context)
+    max_errors = MAX_ERRORS.read(located, context)
     return (tuple(gates), max_errors) if len(context.problems) == before else no_gates
 
 
@@ -160,12 +160,27 @@ def _empty_metrics(convention: Convention, members: Sequence[ConfiguredEvaluator
     """Return all metrics of a run of these evaluators, from a summary without cases."""
     metrics = dataset_metrics(members, start_accumulators(members))
     empty = EvaluatorSummary(mean_score=None, scored=0, errors=0, verdicts=VerdictCounts())
-    summaries = {each.name: replace(empty, metrics=metrics.get(each.name, {})) for each in members}
+    summaries = {
+        member.name: replace(empty, metrics=metrics.get(member.name, {})) for member in members
+    }
     summary = summarize(Tally(AttributeTable()), convention, evaluators=summaries)
     return summary_to_json(replace(summary, usage=NO_USAGE, spent=NO_SPENT))
 
 
 # --- confidences of predictions -------------------------------------------------------------------
+
+
+def _read_precision(located: Located, context: Context) -> tuple[float, ...] | None:
+    values = located.value if isinstance(located.value, list) else [located.value]
+    targets: list[float] = []
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            message = f"confidence: precision: expected a number, got {describe(value)}"
+            context.add(message, located.location)
+            return None
+        targets.append(float(value))
+    return tuple(targets)
+
 
 _TARGET: Final[JsonObject] = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 CONFIDENCE_KEYS: Final = KeyTable(
@@ -182,23 +197,22 @@ CONFIDENCE_KEYS: Final = KeyTable(
         "precision",
         description="The precision that thresholds must reach, or a list of several.",
         schema=any_of([_TARGET, {"type": "array", "items": _TARGET, "minItems": 1}]),
+        reader=_read_precision,
     ),
 )
 
 
-def read_confidence(given: Located, context: Context) -> ConfidenceOptions | None:
+def read_confidence(located: Located, context: Context) -> ConfidenceOptions | None:
     """Read how confidences are read: an object with options, or whether they are read at all."""
-    if isinstance(given.value, bool):
-        return ConfidenceOptions() if given.value else None
-    if not isinstance(given.value, dict):
-        message = f"confidence: expected true or an object, got {describe(given.value)}"
-        context.add(message, given.location, "for example {precision: 0.99}")
+    if isinstance(located.value, bool):
+        return ConfidenceOptions() if located.value else None
+    if not isinstance(located.value, dict):
+        message = f"confidence: expected true or an object, got {describe(located.value)}"
+        context.add(message, located.location, "for example {precision: 0.99}")
         return None
-    CONFIDENCE_KEYS.refuse_unknown(given, context)
+    CONFIDENCE_KEYS.refuse_unknown(located, context)
     before = len(context.problems)
-    values = {key.name: key.read(given, context) for key in CONFIDENCE_KEYS if key.reader is None}
-    precision = given.get("precision")
-    values["precision"] = None if precision is None else _read_precision(precision, context)
+    values = {key.name: key.read(located, context) for key in CONFIDENCE_KEYS}
     if len(context.problems) > before:
         return None
     try:
@@ -206,21 +220,9 @@ def read_confidence(given: Located, context: Context) -> ConfidenceOptions | Non
             **{name: value for name, value in values.items() if value is not None}
         )
     except OptionError as error:
-        located = given.entries.get(error.option, given)
-        context.add(f"confidence: {error.option}: {error.message}", located.location)
+        location = located.entries.get(error.option, located).location
+        context.add(f"confidence: {error.option}: {error.message}", location)
         return None
-
-
-def _read_precision(given: Located, context: Context) -> tuple[float, ...] | None:
-    values = given.value if isinstance(given.value, list) else [given.value]
-    targets: list[float] = []
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            message = f"confidence: precision: expected a number, got {describe(value)}"
-            context.add(message, given.location)
-            return None
-        targets.append(float(value))
-    return tuple(targets)
 
 
 CONFIDENCE: Final[ConfigKey[ConfidenceOptions | None]] = ConfigKey(

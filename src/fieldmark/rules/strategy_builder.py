@@ -50,8 +50,8 @@ def read_function(located: Located, key: str, context: Context) -> PythonFunctio
     if callable(value):
         return PythonFunction.of(value)
     if not isinstance(value, str) or not REFERENCE.match(value):
-        got = describe(located.value)
-        context.add(f"{key}: {REFERENCE_FORM}, got {got}", located.location)
+        shown = describe(located.value)
+        context.add(f"{key}: {REFERENCE_FORM}, got {shown}", located.location)
         return None
     message = f"{key}: {value!r} is a Python function"
     if context.code is Code.REFUSE:
@@ -187,19 +187,19 @@ def build(
     if len(context.problems) > before:
         return None
     try:
-        made = registry.create(choice.strategy, values)
-        made = made.comparator() if isinstance(made, _FuzzyStrategy) else made
+        strategy = registry.create(choice.strategy, values)
+        strategy = strategy.comparator() if isinstance(strategy, _FuzzyStrategy) else strategy
     except OptionError as error:
-        given = choice.options.get(error.option)
-        location = choice.location if given is None else given.location
+        option_value = choice.options.get(error.option)
+        location = choice.location if option_value is None else option_value.location
         context.add(f"{error.option}: {error.message}", location)
         return None
     except MissingExtra as error:
         context.add(str(error), choice.location)
         return None
     if calibration is not None:
-        calibration.check(made, context)
-    return made
+        calibration.check(strategy, context)
+    return strategy
 
 
 def _takes_provider(option: registry.Option) -> bool:
@@ -221,14 +221,14 @@ def _refuse_option(choice: StrategyChoice, name: str, context: Context) -> None:
 
 def strategies_with(option: str, *kinds: Plugin) -> list[str]:
     """Return the names of the strategies of these kinds that have an option."""
-    found: list[str] = []
+    owners: list[str] = []
     for kind in kinds:
-        found += [
+        owners += [
             name
             for name, strategy in registry.strategies(kind)
             if option in registry.options(strategy)
         ]
-    return found
+    return owners
 
 
 def build_comparator(choice: StrategyChoice | None, context: Context) -> Comparator | None:
@@ -251,7 +251,7 @@ def read_provider(located: Located, context: Context) -> Provider | None:
     file = located.get("file")
     scores = None if file is None else load_named(file, "file", context, load_table)
     if file is not None and scores is not None:
-        entries = {key: each for key, each in located.entries.items() if key != "file"}
+        entries = {key: value for key, value in located.entries.items() if key != "file"}
         entries["scores"] = scores._replace(key=file.location)
         located = located.with_entries(entries)
     choice = choose(Plugin.PROVIDERS, located, context)

@@ -83,10 +83,10 @@ _PROMPT_BYTES: Final = 1_000_000
 _DEFAULTS: Final[dict[str, Any]] = {field.name: field.default for field in fields(Target)}
 
 
-def _read_cache(given: Located, context: Context) -> Path | Literal[False] | None:
-    if given.value in (None, True):
+def _read_cache(located: Located, context: Context) -> Path | Literal[False] | None:
+    if located.value in (None, True):
         return None
-    return False if given.value is False else named_path(given, "cache", context)
+    return False if located.value is False else named_path(located, "cache", context)
 
 
 CALL_KEYS: Final = KeyTable(
@@ -137,18 +137,18 @@ def read_targets(located: Located, context: Context) -> tuple[Target, ...]:
 
     A string is the name of a chat model.
     """
-    given, shared = located.entries["targets"], located.get("target")
+    listed, shared = located.entries["targets"], located.get("target")
     common = None if shared is None else shared.get("chat")
     if shared is not None and (common is None or not isinstance(common.value, dict)):
         hint = "use target: {chat: {…}} for options that several chat models share, or remove it"
         context.add("target and targets cannot be combined", shared.key or shared.location, hint)
         common = None
-    if not isinstance(given.value, list) or not given.items:
-        message = f"targets: expected a list of targets, got {describe(given.value)}"
-        context.add(message, given.location, _HINT)
+    if not isinstance(listed.value, list) or not listed.items:
+        message = f"targets: expected a list of targets, got {describe(listed.value)}"
+        context.add(message, listed.location, _HINT)
         return ()
-    found = [(item, _read_entry(item, common, context)) for item in given.items]
-    read = [(target, item.location) for item, target in found if target is not None]
+    entries = [(item, _read_entry(item, common, context)) for item in listed.items]
+    read = [(target, item.location) for item, target in entries if target is not None]
     context.problems.add_duplicates(
         ((target.name, location) for target, location in read), "target name"
     )
@@ -166,8 +166,8 @@ def _read_entry(item: Located, common: Located | None, context: Context) -> Targ
     own = item.get("chat")
     if common is not None and own is not None and isinstance(own.value, dict):
         replaced = _PROMPTS if _PROMPTS & own.entries.keys() else frozenset()
-        kept = {key: each for key, each in common.entries.items() if key not in replaced}
-        chat = own.with_entries({**kept, **own.entries})
+        shared = {key: value for key, value in common.entries.items() if key not in replaced}
+        chat = own.with_entries({**shared, **own.entries})
         item = item.with_entries({**item.entries, "chat": chat})
     return read_target(item, context)
 
@@ -179,13 +179,13 @@ def read_target(located: Located, context: Context) -> Target | None:
     before = len(context.problems)
     chat = located.get("chat")
     if chat is not None and "type" not in located.entries:
-        others = [word for word in TARGET_WORDS if word != "chat" and word in located.entries]
-        for word in others:
+        other_words = [word for word in TARGET_WORDS if word != "chat" and word in located.entries]
+        for word in other_words:
             message = f"target: chat and {word} cannot be combined"
             context.add(message, located.key_location(word))
         refuse_unknown(
             located,
-            ["chat", _NAME.name, *others],
+            ["chat", _NAME.name, *other_words],
             context,
             lambda key: f"move {key} into chat" if key in target_keys("chat").names else "",
         )
@@ -194,7 +194,7 @@ def read_target(located: Located, context: Context) -> Target | None:
         if "type" in chat.entries:
             context.add("unknown key 'type'", chat.key_location("type"))
         chat_type = Located(value="chat", location=located.key_location("chat"))
-        named = {key: each for key, each in located.entries.items() if key == _NAME.name}
+        named = {key: value for key, value in located.entries.items() if key == _NAME.name}
         located = chat.with_entries({**chat.entries, **named, "type": chat_type})
     choice = _choose_target(located, context)
     if choice is None:

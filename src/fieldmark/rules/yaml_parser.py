@@ -95,15 +95,15 @@ class _Composer:
 
     def document(self) -> Located:
         """Return the only document, or raise its problems; an empty document is null."""
-        found: Located | None = None
+        document: Located | None = None
         for event in self._events:
             if not isinstance(event, DocumentStartEvent):
                 continue
-            if found is not None:
+            if document is not None:
                 self._refuse("multiple documents are not supported", event, "use one file for each")
-            found = self._node(next(self._events), 1)
+            document = self._node(next(self._events), 1)
         self._problems.raise_any()
-        return found or Located(value=None, location=Location(self._file, 1, 1))
+        return document or Located(value=None, location=Location(self._file, 1, 1))
 
     def _read(self) -> Iterator[Event]:
         if _LONG_TAG in self._text:

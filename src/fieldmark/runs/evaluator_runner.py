@@ -301,15 +301,6 @@ class EvaluatorRunner:
     def _evaluators_of(self, case: Case) -> Sequence[ConfiguredEvaluator]:
         return self._own.get(case.id, self._evaluators)
 
-    def _errors_are_zero(self, result: CaseResult) -> bool:
-        """Whether an evaluator scores the failed comparisons of a case."""
-        evaluators = (
-            _flattened(self._evaluators_of(result.case)) if result.stats.errors_count else ()
-        )
-        return any(
-            getattr(evaluator, "on_error", "") == OnError.ZERO for _, evaluator in evaluators
-        )
-
     def _start_case(self, result: CaseResult) -> Callable[[], CaseResult]:
         """Start the judges of a case; the other evaluators run when the result is requested."""
         evaluators, scores = self._evaluators_of(result.case), dict[int, Score]()
@@ -318,10 +309,13 @@ class EvaluatorRunner:
         def finish() -> CaseResult:
             evaluations = evaluated()
             stats = self._with_metrics(result.stats, evaluators, scores)
+            # An evaluator may score failed comparisons.
+            errors_are_zero = stats.errors_count > 0 and any(
+                getattr(evaluator, "on_error", "") == OnError.ZERO
+                for _, evaluator in _flattened(evaluators)
+            )
             return with_evaluations(
-                replace(result, stats=stats),
-                evaluations,
-                errors_are_zero=self._errors_are_zero(result),
+                replace(result, stats=stats), evaluations, errors_are_zero=errors_are_zero
             )
 
         return finish

@@ -105,7 +105,7 @@ class KeptCases:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rows, unless they are large or not kept."""
         rows = None if self._dropped or self._problem is not None else self.rows()
-        return (_nothing, ()) if rows is None or rows.is_large else rows.__reduce__()
+        return (type(None), ()) if rows is None or rows.is_large else rows.__reduce__()
 
     def _encode_buffer(self) -> SpooledRows:
         """Encode the results that were kept as they are."""
@@ -136,10 +136,6 @@ def _size(results: Sequence[CaseResult]) -> int:
         for case in (with_parsed_documents(results[index]).case for index in places)
     ]
     return len(results) * max(sizes, default=0)
-
-
-def _nothing() -> None:
-    """Stand in for cases that are not pickled."""
 
 
 _MAX_IN_MEMORY: Final = 16 << 20

@@ -88,11 +88,11 @@ class RunPlan:
         if not 0 <= number < self.partitions:
             last = self.partitions - 1
             raise ConfigError.of(f"partition must be from 0 to {last}, got {number}")
-        stored = _parsed(_file(self.path, "partitions", number, "json"), self._partition_file)
+        stored = _parsed(
+            _file(self.path, "partitions", number, "json"),
+            lambda document: self.own(from_json(_PartitionFile, document)),
+        )
         return list(enumerate(stored.segments, stored.first))
-
-    def _partition_file(self, document: JsonObject) -> _PartitionFile:
-        return self.own(from_json(_PartitionFile, document))
 
     def own(self, file: _Part) -> _Part:
         """Return a part of the plan; one of another plan is a `ValueError`."""

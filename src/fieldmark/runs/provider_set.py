@@ -42,13 +42,13 @@ def for_run(thing: _Thing, *, offline: bool = False) -> _Thing:
         thing = with_provider_options(thing, _OFFLINE) if offline else thing
     except OptionError as error:
         raise ConfigError.of(f"offline: {error.message}") from error
-    return with_memos(thing, _memo)
 
+    def memo(provider: Provider) -> SimilaritySource:
+        from fieldmark.judges.similarity_providers import SimilarityMemo  # only for models
 
-def _memo(provider: Provider) -> SimilaritySource:
-    from fieldmark.judges.similarity_providers import SimilarityMemo  # only for models
+        return SimilarityMemo(provider)
 
-    return SimilarityMemo(provider)
+    return with_memos(thing, memo)
 
 
 class ProviderSet:
@@ -169,7 +169,15 @@ class RunUsageLog:
         for number, model in enumerate(self._models):
             log = _log_of(model)
             for call in () if log is None else log.take_new():
-                directory.append_spent(_response_to_json(number, model, call))
+                tokens = TokenCount(call.input_tokens, call.output_tokens)
+                directory.append_spent(
+                    {
+                        "number": number,
+                        **_described(model),
+                        "cost": _price_of(model)(tokens),
+                        "response": {**call._asdict()},
+                    }
+                )
 
     def added_to(self, summary: Summary) -> Summary:
         """Return the summary with the usage of all responses, also before an interruption."""
@@ -268,13 +276,6 @@ def _change_from_json(record: JsonObject) -> SpentChange:
         tokens=TokenCount(count("input_tokens"), count("output_tokens")),
         call=str(record.get("call") or ""),
     )
-
-
-def _response_to_json(number: int, model: object, call: LlmCall) -> JsonObject:
-
-    cost = _price_of(model)(TokenCount(call.input_tokens, call.output_tokens))
-    response: JsonObject = {**call._asdict()}
-    return {"number": number, **_described(model), "cost": cost, "response": response}
 
 
 def _response_from_json(record: JsonObject) -> LlmCall | None:

@@ -125,7 +125,6 @@ class StoredResults:
     __slots__ = ("_held", "_own_plans", "_plan", "_rows", "_run", "attributes", "segments")
 
     def __init__(self, directory: RunDirectory, plan: Plan, own_plans: Mapping[str, Plan]) -> None:
-
         self._plan = plan
         self._own_plans = own_plans
         self._run = open_run(directory.path)

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeAlias, cast
 
+from fieldmark.compare.wrappers import Tokens
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import Outcome
+from fieldmark.model.outcomes import ItemPlace
+from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.runs.disk import DISK, Disk
 from fieldmark.runs.lock import directory_lock
 from fieldmark.runs.run_directory import MANIFEST
 from fieldmark.values.json_text import read_document, strict_json
+from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, PathError, parse_path, resolve
+from fieldmark.values.paths import Path as FieldPath
+from fieldmark.values.presence import is_present
 from fieldmark.values.records import OMIT_DEFAULT, OPTIONAL, from_json, to_json
 
 _DIGITS: Final = 16
@@ -206,3 +215,229 @@ def _check_line(line: bytes) -> None:
         review_from_json(read_document(line))
     except ValueError as error:
         raise ConfigError.of(f"the review cannot be saved: {error}") from error
+
+
+# --- corrected ground truth -----------------------------------------------------------------------
+
+_NOT_COMPARED: Final = frozenset({Outcome.BOTH_EMPTY.label, Outcome.IGNORED.label})
+
+
+class NewItem(NamedTuple):
+    """An item that only the candidate has, by its index there, or by its key in a map."""
+
+    place: ItemPlace
+
+
+_Step: TypeAlias = "str | int | NewItem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruthField:
+    """A compared field, and where its value is or would be in the ground truth.
+
+    `positions` are the positions of its outcomes; a text whose words are counted has several.
+    """
+
+    positions: tuple[int, ...]
+    field: FieldResult
+    attribute: FieldPath
+    steps: tuple[_Step, ...]
+
+
+class Change(NamedTuple):
+    """Another value for a field of the ground truth; `MISSING` removes it."""
+
+    place: TruthField
+    value: JsonValue | Missing
+
+
+def truth_fields(case: CaseResult) -> Iterator[TruthField]:
+    """Yield the fields of a case that have a value on a side, each once.
+
+    A text whose words are counted is one field.
+    """
+    texts: set[tuple[str, str, str]] = set()
+    marks = iter(case.outcomes.items)
+    upcoming = next(marks, None)
+    places: dict[str, tuple[ItemPlace | None, ItemPlace | None]] = {}
+    for position, field in enumerate(case.iter_fields()):
+        while upcoming is not None and upcoming[0] <= position:
+            _, attribute, expected, candidate, _ = upcoming
+            places[attribute] = expected, candidate
+            upcoming = next(marks, None)
+        if field.outcome in _NOT_COMPARED:
+            continue
+        path = _parsed(field.attribute)
+        steps = None if path is None else _steps(path, places)
+        if path is None or steps is None:
+            continue
+        positions: tuple[int, ...] = (position,)
+        if field.comparator == Tokens.name:
+            key = field.attribute, field.path, field.candidate_path
+            if key in texts:
+                continue
+            texts.add(key)
+            field, positions = _whole_text(case, field)  # noqa: PLW2901
+        yield TruthField(positions=positions, field=field.finite(), attribute=path, steps=steps)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(attribute: str) -> FieldPath | None:
+    try:
+        return parse_path(attribute)
+    except PathError:
+        return None
+
+
+def _whole_text(case: CaseResult, word: FieldResult) -> tuple[FieldResult, tuple[int, ...]]:
+    """Return the field of a text from the field of a word, and the positions of all its words."""
+    words = {
+        position: field.outcome
+        for position, field in enumerate(case.iter_fields())
+        if (field.path, field.candidate_path) == (word.path, word.candidate_path)
+    }
+    matched = set(words.values()) == {Outcome.MATCH.label}
+    expected, candidate = case.expected, case.candidate
+    whole = replace(
+        word,
+        expected=MISSING if expected is MISSING else resolve(expected, word.path),
+        candidate=MISSING if candidate is MISSING else resolve(candidate, word.candidate_path),
+        outcome=word.outcome if matched else Outcome.WRONG_VALUE.label,
+        note="",
+    )
+    return whole, tuple(words)
+
+
+def _steps(
+    attribute: FieldPath, places: Mapping[str, tuple[ItemPlace | None, ItemPlace | None]]
+) -> tuple[_Step, ...] | None:
+    """Return the steps from the whole document to a field; `None` if they are not known."""
+    steps: list[_Step] = []
+    if attribute.text == ROOT:
+        return ()
+    for segment, start in zip(attribute.segments, attribute.starts, strict=True):
+        if segment is ANY_ITEM:
+            pair = places.get(attribute.text[: start + 2])
+            if pair is None:
+                return None
+            expected, candidate = pair
+            steps.append(NewItem(candidate or 0) if expected is None else _item(expected))
+        elif segment is ANY_DEPTH:
+            return None
+        else:
+            steps.append(segment)
+    return tuple(steps)
+
+
+def _item(index: ItemPlace) -> str | int:
+    """Return the index of an item, or its key, which is written as in a path."""
+    if isinstance(index, int):
+        return index
+    return str(parse_path(index).segments[-1])
+
+
+class UnfitChangeError(ValueError):
+    """A change of a field that does not fit into the structure of the ground truth."""
+
+    def __init__(self, field: TruthField) -> None:
+        super().__init__("the ground truth has another structure there")
+        self.place = field
+
+
+def corrected_document(
+    document: JsonValue, changes: Iterable[Change], candidate: JsonValue | Missing = MISSING
+) -> JsonValue:
+    """Return a document with changes; a container that becomes empty is removed.
+
+    It is not if the candidate has an empty one there. Items that only the candidate has are
+    appended to their list. A change that does not fit into the document raises `UnfitChangeError`.
+    """
+    root: dict[str, JsonValue | Missing] = {"": copy.deepcopy(document)}
+    added: dict[tuple[_Step, ...], int] = {}
+    # A removed value may make place for another structure.
+    for field, value in sorted(changes, key=lambda change: change.value is not MISSING):
+        _change(root, field, value, added)
+    corrected = _without_missing(root[""], candidate)
+    if corrected is not MISSING:
+        return corrected
+    return [] if isinstance(document, list) else {}
+
+
+def _change(
+    root: dict[str, JsonValue | Missing],
+    place: TruthField,
+    value: JsonValue | Missing,
+    added: dict[tuple[_Step, ...], int],
+) -> None:
+    parent: dict[str, JsonValue | Missing] | list[JsonValue | Missing] = root
+    key: str | int = ""
+    for number, step in enumerate(place.steps):
+        inner = parent[key]  # type: ignore[index] # a key of an object or the index of a list
+        kind = _container(step, inner)
+        if not isinstance(inner, kind):
+            if inner is not None and _without_missing(inner) is not MISSING and inner != {}:
+                raise UnfitChangeError(place)
+            inner = cast("JsonValue", kind())
+            parent[key] = inner  # type: ignore[index]
+        steps = place.steps[: number + 1]
+        if isinstance(inner, dict):
+            parent = cast("dict[str, JsonValue | Missing]", inner)
+            tail = place.attribute.tail(number)
+            if tail in inner:
+                key = tail
+                break
+            key = str(_item(step.place) if isinstance(step, NewItem) else step)
+            if isinstance(step, NewItem) and steps not in added:
+                if key in inner:
+                    raise UnfitChangeError(place)
+                added[steps] = 0
+            parent.setdefault(key, MISSING)
+        else:
+            parent = cast("list[JsonValue | Missing]", inner)
+            if isinstance(step, NewItem):
+                if steps not in added:
+                    added[steps] = len(parent)
+                    parent.append(MISSING)
+                key = added[steps]
+            elif isinstance(step, int) and step < len(parent):
+                key = step
+            else:
+                raise UnfitChangeError(place)
+    parent[key] = copy.deepcopy(value)  # type: ignore[index]
+
+
+def _container(
+    step: _Step, container: JsonValue | Missing
+) -> type[dict[str, object] | list[object]]:
+    """Return the type of the container that a step leads into; a number may be a key."""
+    if isinstance(step, NewItem):
+        return dict if isinstance(step.place, str) else list
+    return dict if isinstance(step, str) or isinstance(container, dict) else list
+
+
+def _without_missing(
+    value: JsonValue | Missing, candidate: JsonValue | Missing = MISSING
+) -> JsonValue | Missing:
+    """Return a value without removed parts, and without containers that have only empty others."""
+    if isinstance(value, dict):
+        candidates = candidate if isinstance(candidate, dict) else {}
+        members = {
+            key: _without_missing(item, candidates.get(key, MISSING)) for key, item in value.items()
+        }
+        left = {key: item for key, item in members.items() if item is not MISSING}
+        removed = len(left) < len(value) and not any(map(_has_value, left.values()))
+        return MISSING if removed and candidate != {} else cast("JsonValue", left)
+    if isinstance(value, list):
+        items = [item for item in map(_without_missing, value) if item is not MISSING]
+        removed = len(items) < len(value) and not any(map(_has_value, items))
+        if removed and not (candidate == [] and not items):
+            return MISSING
+        return cast("JsonValue", items)
+    return value
+
+
+def _has_value(value: JsonValue | Missing) -> bool:
+    """Whether a value is or contains more than null and blanks; an empty container is a value."""
+    if value and isinstance(value, dict | list):
+        return any(map(_has_value, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, dict | list) or is_present(value)

@@ -228,6 +228,7 @@ class Session:
         self.directory = directory
         self.observers = list(observers)
         self._progress = progress
+        self._stack = stack
         self.plan = compile_plan(self.settings.rules)
         self.own_plans: dict[str, Plan] = {}
         plans = {id(self.settings.rules): self.plan}
@@ -245,18 +246,6 @@ class Session:
         self._start_counting(seeds)
         self.runner: EvaluatorRunner | None = None
         self._calls_judges = False
-        if prepared.evaluators or prepared.own_evaluators:
-            from fieldmark.runs.evaluator_runner import has_judges, open_evaluators
-
-            self._calls_judges = has_judges(prepared.evaluators)
-            self.runner = stack.enter_context(
-                open_evaluators(
-                    prepared.evaluators,
-                    prepared.own_evaluators,
-                    concurrency=prepared.concurrency,
-                    settings=self.settings,
-                )
-            )
         self.regions = None if self.stream.format_in is None else RegionTotals()
         self.kept: KeptCases | None = None
         self.notes: list[str] = []
@@ -304,6 +293,19 @@ class Session:
 
     def run(self) -> None:
         """Process all cases, in several processes if possible and worthwhile."""
+        prepared = self.prepared
+        if prepared.evaluators or prepared.own_evaluators:
+            from fieldmark.runs.evaluator_runner import has_judges, open_evaluators
+
+            self._calls_judges = has_judges(prepared.evaluators)
+            self.runner = self._stack.enter_context(
+                open_evaluators(
+                    prepared.evaluators,
+                    prepared.own_evaluators,
+                    concurrency=prepared.concurrency,
+                    settings=self.settings,
+                )
+            )
         with closing(_results(self)) as results:
             for result in results:
                 if isinstance(result, SegmentResult):

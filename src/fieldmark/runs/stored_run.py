@@ -12,7 +12,7 @@ from typing import Final
 from fieldmark.errors import DataError, Location, OptionError
 from fieldmark.metrics.conventions import Convention, CountingOptions, find_convention
 from fieldmark.metrics.summary import Summary, summary_from_json
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.runs.attribute_table import AttributeTreeReader, StoredAttributes, is_list
 from fieldmark.runs.case_result import CaseResult
@@ -192,7 +192,10 @@ class StoredRun(ResultRows):
 
 def parse_row(line: bytes, location: Location) -> JsonObject:
     """Parse one line of the results as a JSON object."""
-    row = _parse(line, location)
+    try:
+        row = read_json(line)
+    except ValueError as error:
+        raise DataError(f"invalid JSON: {error}", location) from error
     if not isinstance(row, dict):
         raise DataError("expected a JSON object", location)
     return row
@@ -260,10 +263,3 @@ def _read_lines(path: Path) -> Iterator[bytes]:
     with file:
         while (line := file.readline(LONGEST_ROW)).endswith(b"\n"):
             yield line
-
-
-def _parse(content: bytes, location: Location) -> JsonValue:
-    try:
-        return read_json(content)
-    except ValueError as error:
-        raise DataError(f"invalid JSON: {error}", location) from error

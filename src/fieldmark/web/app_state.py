@@ -23,6 +23,61 @@ from fieldmark.web.server_options import ServerOptions
 _Result = TypeVar("_Result")
 
 
+INBOX: Final = "inbox"
+"""The directory below `AppState.scratch` with the inputs of batches."""
+_BEGIN: Final = r"(?<![\w.-])"
+_END: Final = r"(?![\w-]|\.\w)"
+"""Only whole paths are replaced: `/data` is not replaced in `n/data` or `/database`."""
+_SEPARATOR: Final = r"(?:/|\\+)"
+"""A slash, or a backslash of Windows, which is doubled in quoted text."""
+
+
+class PathRedactor:
+    """Removes the paths of known directories from text, but not the part below them."""
+
+    def __init__(self, scratch: Path, directories: Iterable[Path]) -> None:
+        absolute = {os.path.abspath(path) for path in directories}  # noqa: PTH100 - keeps links
+        paths = absolute | {os.path.realpath(path) for path in absolute}
+        longest = sorted((path for path in paths if path != "/"), key=len, reverse=True)
+        private = _escape(os.path.realpath(scratch))
+        upload = f"{private}{_SEPARATOR}{INBOX}{_SEPARATOR}[0-9a-f]+{_SEPARATOR}(?:truth|candidate)"
+        known = "|".join(
+            [
+                upload + _SEPARATOR,
+                f"{private}(?:{_SEPARATOR})?",
+                *(f"{_escape(path)}(?:{_SEPARATOR}|{_END})" for path in longest),
+            ]
+        )
+        ignores_case = os.path.normcase("A") == "a"
+        self._pattern = re.compile(
+            f"{_BEGIN}(?:{known})", re.IGNORECASE if ignores_case else re.NOFLAG
+        )
+
+    def redact_text(self, text: str) -> str:
+        """Return the text without the paths of known directories."""
+        return self._pattern.sub("", text)
+
+    def redact(self, value: JsonValue) -> JsonValue:
+        """Redact all strings of a JSON value except keys, which are never file paths."""
+        if isinstance(value, str):
+            return self.redact_text(value)
+        if isinstance(value, list):
+            return [self.redact(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.redact(item) for key, item in value.items()}
+        return value
+
+    def redact_error(self, error: ApiError) -> None:
+        """Redact the message and the problems of an error in place."""
+        error.message = self.redact_text(error.message)
+        error.problems = [self.redact(problem) for problem in error.problems]
+
+
+def _escape(path: str) -> str:
+    """Return the pattern of a path, however its separators are written."""
+    return _SEPARATOR.join(map(re.escape, re.split(r"[/\\]", path)))
+
+
 class AppState:
     """The options, data roots, jobs and runs of one server."""
 
@@ -89,58 +144,3 @@ def get_state(request: Request) -> AppState:
 
 
 StateDependency: TypeAlias = Annotated[AppState, Depends(get_state)]
-
-
-INBOX: Final = "inbox"
-"""The directory below `AppState.scratch` with the inputs of batches."""
-_BEGIN: Final = r"(?<![\w.-])"
-_END: Final = r"(?![\w-]|\.\w)"
-"""Only whole paths are replaced: `/data` is not replaced in `n/data` or `/database`."""
-_SEPARATOR: Final = r"(?:/|\\+)"
-"""A slash, or a backslash of Windows, which is doubled in quoted text."""
-
-
-class PathRedactor:
-    """Removes the paths of known directories from text, but not the part below them."""
-
-    def __init__(self, scratch: Path, directories: Iterable[Path]) -> None:
-        absolute = {os.path.abspath(path) for path in directories}  # noqa: PTH100 - keeps links
-        paths = absolute | {os.path.realpath(path) for path in absolute}
-        longest = sorted((path for path in paths if path != "/"), key=len, reverse=True)
-        private = _escape(os.path.realpath(scratch))
-        upload = f"{private}{_SEPARATOR}{INBOX}{_SEPARATOR}[0-9a-f]+{_SEPARATOR}(?:truth|candidate)"
-        known = "|".join(
-            [
-                upload + _SEPARATOR,
-                f"{private}(?:{_SEPARATOR})?",
-                *(f"{_escape(path)}(?:{_SEPARATOR}|{_END})" for path in longest),
-            ]
-        )
-        ignores_case = os.path.normcase("A") == "a"
-        self._pattern = re.compile(
-            f"{_BEGIN}(?:{known})", re.IGNORECASE if ignores_case else re.NOFLAG
-        )
-
-    def redact_text(self, text: str) -> str:
-        """Return the text without the paths of known directories."""
-        return self._pattern.sub("", text)
-
-    def redact(self, value: JsonValue) -> JsonValue:
-        """Redact all strings of a JSON value except keys, which are never file paths."""
-        if isinstance(value, str):
-            return self.redact_text(value)
-        if isinstance(value, list):
-            return [self.redact(item) for item in value]
-        if isinstance(value, dict):
-            return {key: self.redact(item) for key, item in value.items()}
-        return value
-
-    def redact_error(self, error: ApiError) -> None:
-        """Redact the message and the problems of an error in place."""
-        error.message = self.redact_text(error.message)
-        error.problems = [self.redact(problem) for problem in error.problems]
-
-
-def _escape(path: str) -> str:
-    """Return the pattern of a path, however its separators are written."""
-    return _SEPARATOR.join(map(re.escape, re.split(r"[/\\]", path)))

@@ -10,12 +10,18 @@ from fastapi import Body
 from pydantic import BaseModel, Field, model_validator
 
 from fieldmark.analyses.remote_options import given_options, with_options
+from fieldmark.analyses.review import Queue
 from fieldmark.data.inputs import Inputs
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.headline import MAIN_METRIC
+from fieldmark.model.case import Verdict
+from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcome import Outcome
 from fieldmark.rules.rules_file import (
     native_form,
 )
+from fieldmark.runs.manifest import RunStatus
 from fieldmark.runs.run_options import (
     CompareOptions,
     GateOptions,
@@ -33,6 +39,11 @@ if TYPE_CHECKING:
     _JsonList: TypeAlias = list[JsonValue]
     _JsonObject: TypeAlias = JsonObject
     _Rules: TypeAlias = JsonValue
+    _CaseVerdict: TypeAlias = str
+    _FieldCount: TypeAlias = str
+    _OutcomeName: TypeAlias = str
+    _RunStatus: TypeAlias = str
+    _QueueName: TypeAlias = str
 else:
     # A body is parsed before validation, so its parts are known to be JSON.
     _Json = Annotated[object, Field(description="Any JSON value.")]
@@ -45,6 +56,11 @@ else:
             " fields, a mapping of paths to strategies (flat or nested), `auto` or null."
         ),
     ]
+    _CaseVerdict = Literal[(*map(str, Verdict), "error")]
+    _FieldCount = Literal[(*ErrorCounts._fields, "error", *Counts._fields)]
+    _OutcomeName = Literal[tuple(outcome.label for outcome in Outcome)]
+    _RunStatus = Literal[tuple(map(str, RunStatus))]
+    _QueueName = Literal[tuple(map(str, Queue))]
 
 RulesBody: TypeAlias = Annotated[
     object,
@@ -66,6 +82,8 @@ RulesBody: TypeAlias = Annotated[
     ),
 ]
 _Short = Annotated[str, Field(max_length=200)]
+_RunId = Annotated[str, Field(max_length=100)]
+_Attribute = Annotated[str, Field(max_length=2000)]
 _NOT_IN_FILE_NAMES: Final = re.compile(r"[/\\\x00-\x1f\x7f\ud800-\udfff]")
 MAX_FILES: Final = 5_000
 """The number of files of each side in a request."""
@@ -395,7 +413,7 @@ class AnalysisRequest(
     """What to compute from stored runs, with the options of `/api/diff` and `/api/rank`."""
 
     kind: Literal["improve", "slices", "diff", "rank"]
-    runs: Annotated[list[Annotated[str, Field(max_length=100)]], Field(min_length=1, max_length=50)]
+    runs: Annotated[list[_RunId], Field(min_length=1, max_length=50)]
     force: bool = False
     rescore: bool = False
     order: Literal["given", "time"] = "given"
@@ -406,9 +424,6 @@ class ExportQuery(_Query):
     """Options of an exported run."""
 
     values: Annotated[bool, Field(description="Whether to include values of documents.")] = True
-
-
-_RunId = Annotated[str, Field(max_length=100)]
 
 
 class _Paged(_Query):
@@ -429,7 +444,7 @@ class RunQuery(_Paged):
         str | None, Field(max_length=20, description="The id of a group of comparable runs.")
     ] = None
     archived: Annotated[bool, Field(description="List the archived runs instead.")] = False
-    status: Literal["running", "complete", "interrupted", "failed", "corrupt"] | None = None
+    status: _RunStatus | None = None
     tag: _Short | None = None
     convention: _Short | None = None
 
@@ -456,17 +471,14 @@ class CaseQuery(_Paged):
     text: Annotated[
         _Short, Field(description="Part of an id, tag, path or value, ignoring case.")
     ] = ""
-    verdict: Literal["pass", "partial", "fail", "error"] | None = None
+    verdict: _CaseVerdict | None = None
     error: Annotated[
-        Literal[
-            "omission", "hallucination", "format_error", "wrong_value", "error", "tp", "tn", "fp",
-            "fn",
-        ] | None,
+        _FieldCount | None,
         Field(
             description="An outcome of a field, or one of its counts: `fp` selects cases with a"
             " false positive. With `attribute`, the field belongs to the attribute."
         ),
-    ] = None  # fmt: skip
+    ] = None
     attribute: Annotated[
         str | None,
         Field(
@@ -532,11 +544,8 @@ class OutcomeQuery(_Query):
 
     from_case: Annotated[int, Field(ge=1, le=1_000_000_000)] = 1
     limit: Annotated[int, Field(ge=1, le=2000)] = 200
-    attribute: Annotated[str, Field(max_length=2000)] | None = None
-    outcome: Literal[
-        "match", "wrong_value", "format_error", "omission", "hallucination", "both_empty",
-        "ignored", "error",
-    ] | None = None  # fmt: skip
+    attribute: _Attribute | None = None
+    outcome: _OutcomeName | None = None
 
 
 class DiffQuery(_Query):
@@ -569,7 +578,7 @@ class DiffCasesQuery(_Paged):
         Literal["worse", "improved", "mixed"] | None,
         Field(description="How the case changed, or with `attribute` its mistakes in it."),
     ] = None
-    attribute: Annotated[str, Field(max_length=2000)] | None = None
+    attribute: _Attribute | None = None
     slice: Annotated[str, Field(max_length=2000, description="As `KEY=VALUE`.")] | None = None
     text: Annotated[_Short, Field(description="Text in an id, tag, path or value.")] = ""
     force: bool = False
@@ -586,7 +595,7 @@ class RankQuery(_Query):
     """The runs of a ranking, and the metric that they are ranked by."""
 
     run: Annotated[
-        list[Annotated[str, Field(max_length=100)]],
+        list[_RunId],
         Field(min_length=2, max_length=50, description="A run; given at least twice."),
     ]
     metric: Annotated[
@@ -609,11 +618,11 @@ class RankQuery(_Query):
 class ReviewQuery(_Query):
     """The fields to review, and their order."""
 
-    queue: Literal["cost", "confidence", "disagreement", "random"] = "cost"
+    queue: _QueueName = "cost"
     number: Annotated[int, Field(ge=1, le=1000)] = 100
-    attribute: Annotated[str, Field(max_length=2000)] | None = None
+    attribute: _Attribute | None = None
     other: Annotated[
-        list[Annotated[str, Field(max_length=100)]],
+        list[_RunId],
         Field(max_length=20, description="Another run over the same cases; can be repeated."),
     ] = []
     seed: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0

@@ -7,6 +7,7 @@ from typing import Final
 
 import orjson
 
+from fieldmark.analyses.run_result import RunResult
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
 from fieldmark.metrics.patterns import BY_NAME
@@ -26,6 +27,7 @@ from fieldmark.report.html.metrics import (
     has_rqs,
     metrics_view,
     slice_lines,
+    tiles,
 )
 from fieldmark.report.metric_titles import METRIC_TITLES, rqs_formula
 from fieldmark.report.shown_run import comparators_by_attribute
@@ -42,10 +44,10 @@ _MAX_OTHER_RUNS: Final = 50
 
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
     """Return the data for the tabs of a compared pair, in addition to its metrics."""
-    tiles = case_tiles(result)
+    shown = case_tiles(result)
     return {
-        "tiles": [tile.to_dict() for tile in tiles],
-        "formula": rqs_formula(result.convention.counting) if has_rqs(tiles) else "",
+        "tiles": [tile.to_dict() for tile in shown],
+        "formula": rqs_formula(result.convention.counting) if has_rqs(shown) else "",
         "documents": case_documents(result, metrics=False),
         "metrics": case_metrics(result, rules),
         "recommendations": _recommendations(result),
@@ -92,6 +94,17 @@ def describe_run(state: AppState, stored: StoredRun) -> JsonObject:
         "tags": list(notes.tags),
         "note": notes.note,
         "archived": notes.archived,
+    }
+
+
+def job_result(state: AppState, result: RunResult) -> JsonObject:
+    """Return the result of a job that made a run."""
+    return {
+        "saved": state.options.write,
+        "passed": result.passed,
+        "notes": [state.redactor.redact_text(note) for note in result.notes],
+        "headline": [tile.to_dict() for tile in tiles(result.summary)[:2]],
+        "summary": state.redactor.redact(result.to_dict()),
     }
 
 

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.analyses.review import decide, rules_path
 from fieldmark.errors import ConfigError, DataError
-from fieldmark.runs.corrected_truth import (
+from fieldmark.runs.reviews import (
+    REVIEWS,
     Change,
+    Decision,
     UnfitChangeError,
     corrected_document,
     truth_fields,
 )
-from fieldmark.runs.reviews import REVIEWS, Decision
 from fieldmark.runs.stored_run import open_run
 from json_strategies import document_pairs
 

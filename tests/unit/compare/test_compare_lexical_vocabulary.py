@@ -23,7 +23,13 @@ def strings(value):
 
 
 @pytest.mark.parametrize(
-    "file", ["fieldmark.compare.lexical/vocabulary.json", "fieldmark.values/currencies.json"]
+    "file",
+    [
+        "fieldmark.compare.lexical/vocabulary.json",
+        "fieldmark.compare/vat_formats.json",
+        "fieldmark.compare/word_forms.json",
+        "fieldmark.values/currencies.json",
+    ],
 )
 def test_data_file_names_its_source_and_license(file):
     package, name = file.split("/")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.retry import CircuitBreaker, Clock
 
 RESULTS = {
@@ -41,7 +41,7 @@ TEN_FAIL = [(0, "fails")] * 10
 )  # fmt: skip
 def test_requests_are_sent_or_refused(events, monkeypatch):
     now = 0
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(now=lambda: now))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(now=lambda: now))
     breaker = CircuitBreaker()
     for time, event in events:
         now = time

@@ -11,7 +11,7 @@ from edges.llm_server import NONCE, Exchange, first, serving, status
 from fieldmark.compare.prompt_injection import INJECTION_WARNING
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.retry import Clock
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
@@ -29,7 +29,7 @@ CASE = Case(id="1", expected=EXPECTED, candidate=CANDIDATE)
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 

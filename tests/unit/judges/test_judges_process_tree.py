@@ -13,9 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fieldmark.judges import managed_process as pipes
-from fieldmark.judges import process_tree
-from fieldmark.judges import process_tree as job_object
+from fieldmark.judges import managed_process, process_tree
 from fieldmark.judges.managed_process import (
     ManagedProcess,
     ProcessFailure,
@@ -44,7 +42,7 @@ def run(own, stdin=b""):
 @pytest.fixture
 def copied_pipes(monkeypatch):
     """Threads copy the pipes, and nothing tells that a program has exited, as on Windows."""
-    monkeypatch.setattr(pipes, "COPIED", True)
+    monkeypatch.setattr(managed_process, "COPIED", True)
     monkeypatch.delattr(os, "pidfd_open")
 
 
@@ -126,7 +124,7 @@ def held(copied_pipes, monkeypatch):
 
     def hold(numbers, is_over):
         awaited = threading.Event()
-        output_pipe, step, calls = pipes.output_pipe, ManagedProcess._step, count()
+        output_pipe, step, calls = managed_process.output_pipe, ManagedProcess._step, count()
 
         def held_pipe(pipe):
             return output_pipe(HeldPipe(pipe, awaited) if next(calls) in numbers else pipe)
@@ -136,7 +134,7 @@ def held(copied_pipes, monkeypatch):
                 awaited.set()
             step(process, deadline)
 
-        monkeypatch.setattr(pipes, "output_pipe", held_pipe)
+        monkeypatch.setattr(managed_process, "output_pipe", held_pipe)
         monkeypatch.setattr(ManagedProcess, "_step", step_at_the_end)
 
     return hold
@@ -193,7 +191,7 @@ def test_limits_that_a_system_cannot_enforce_are_named(monkeypatch, prlimit, job
 
     if not prlimit:
         monkeypatch.delattr(resource, "prlimit")
-    monkeypatch.setattr(job_object, "AVAILABLE", job_objects)
+    monkeypatch.setattr(process_tree, "HAS_JOB_OBJECTS", job_objects)
     assert unavailable_limits() == missing
 
 
@@ -274,7 +272,7 @@ def windows(monkeypatch):
         monkeypatch.setattr(ctypes, "get_last_error", lambda: 5, raising=False)
         error = lambda number: PermissionError(13, f"Windows error {number}")  # noqa: E731
         monkeypatch.setattr(ctypes, "WinError", error, raising=False)
-        monkeypatch.setattr(job_object, "AVAILABLE", True)
+        monkeypatch.setattr(process_tree, "HAS_JOB_OBJECTS", True)
         return kernel
 
     return provide
@@ -282,10 +280,10 @@ def windows(monkeypatch):
 
 def test_limits_have_the_layout_of_windows():
     """The sizes and offsets that the header winnt.h has for 64 bits."""
-    extended = job_object._ExtendedLimits
+    extended = process_tree._ExtendedLimits
     assert ctypes.sizeof(extended) == 144
     assert (extended.basic.offset, extended.process_memory.offset) == (0, 112)
-    assert job_object._BasicLimits.flags.offset == 16
+    assert process_tree._BasicLimits.flags.offset == 16
 
 
 def test_job_object_kills_its_processes_and_limits_their_memory(windows):

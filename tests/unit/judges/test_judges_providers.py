@@ -11,8 +11,7 @@ import pytest
 from edges.llm_server import first, serving, status
 from fieldmark.compare.semantic import Semantic, is_guarded, is_persuadable
 from fieldmark.errors import OptionError
-from fieldmark.judges import retry as rate_limiter
-from fieldmark.judges import similarity_providers
+from fieldmark.judges import retry, similarity_providers
 from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
 from fieldmark.judges.retry import Clock
 from fieldmark.judges.similarity_providers import Model2Vec, PythonProvider
@@ -24,7 +23,7 @@ from fieldmark.rules.rules_file import read_rules
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element, parse
 
 import pytest
 
+import fieldmark as fm
 from fieldmark.errors import StorageError
 from fieldmark.evaluators.base import Score
 from fieldmark.model.case import Verdict
@@ -109,7 +110,7 @@ def test_verdicts_become_failures_and_errors(path: Path) -> None:
         junit.add("b", Verdict.PARTIAL, "1/2 fields matched", ["total (value mismatch)"])
         junit.add("c", Verdict.FAIL, "0/2 fields matched", ["total", "date"])
         junit.add("d", None, "judge: timed out", [])
-        junit.add_gate("mean_score is 0.5, must be at least 0.9", passed=False)
+        junit.add_summary(fm.score([({"a": 1}, {"a": 2})], min={"mean_score": 0.9}).summary)
     suite = _written(path)
     assert dict(suite.attrib) == {"name": "invoices", "tests": "5", "failures": "3", "errors": "1"}
     kinds = {case.get("name"): [child.tag for child in case] for case in suite}
@@ -118,7 +119,7 @@ def test_verdicts_become_failures_and_errors(path: Path) -> None:
         "b": ["failure"],
         "c": ["failure"],
         "d": ["error"],
-        "gate mean_score is 0.5, must be at least 0.9": ["failure"],
+        "gate mean_score is 0.0000, must be at least 0.9": ["failure"],
     }
     failure = suite.find("testcase[@name='b']/failure")
     assert failure is not None

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fieldmark.errors import OptionError
-from fieldmark.judges import retry as time_limit
+from fieldmark.judges import retry
 from fieldmark.model.json import MISSING
 from fieldmark.runs.targets import python
 from fieldmark.runs.targets.python import PythonTarget
@@ -115,15 +115,13 @@ def test_coroutine_that_times_out_is_cancelled(call, tmp_path):
 
 
 def test_number_of_abandoned_calls_is_limited(monkeypatch):
-    monkeypatch.setattr(time_limit, "MAX_OVERDUE", 2)
-    limit = time_limit.TimeLimit(0.05)
+    monkeypatch.setattr(retry, "MAX_OVERDUE", 2)
+    limit = retry.TimeLimit(0.05)
     over = threading.Event()
     for _ in range(2):
-        with pytest.raises(time_limit.OverdueError, match="no response within"):
+        with pytest.raises(retry.OverdueError, match="no response within"):
             limit.call(lambda: over.wait(TIMEOUT))
-    with pytest.raises(
-        time_limit.OverdueError, match="not called: 2 overdue calls are still running"
-    ):
+    with pytest.raises(retry.OverdueError, match="not called: 2 overdue calls are still running"):
         limit.call(lambda: 1)
     over.set()
     assert eventually(lambda: not limit._overdue)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from fieldmark.errors import MissingExtra
-from fieldmark.judges import retry as rate_limiter
+from fieldmark.judges import retry
 from fieldmark.judges.http_client import (
     HttpClient,
     HttpError,
@@ -100,7 +100,7 @@ class LlmClient:
         self._http = http
         self._redactor = Redactor(known_secrets or {})
         self._closed = False
-        self._rate_limiter = rate_limiter.shared_rate_limiter(connection.endpoint.netloc)
+        self._rate_limiter = retry.shared_rate_limiter(connection.endpoint.netloc)
 
     @classmethod
     @contextmanager
@@ -294,9 +294,9 @@ def _reject(violation: Violation, detail: str) -> None:
         raise StrictJsonError(violation, detail)
 
 
-def _sleep(retry: int, retry_after: float | None) -> bool:
-    clock = rate_limiter.SYSTEM_CLOCK
-    clock.sleep(_BACKOFF.delay(retry, retry_after, clock.random))
+def _sleep(number: int, retry_after: float | None) -> bool:
+    clock = retry.SYSTEM_CLOCK
+    clock.sleep(_BACKOFF.delay(number, retry_after, clock.random))
     return False
 
 

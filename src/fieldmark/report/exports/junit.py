@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from fieldmark.errors import StorageError
 from fieldmark.metrics.summary import Summary
-from fieldmark.model.case import Verdict
+from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.report.exports.common import json_text, mistakes_of
 from fieldmark.report.html.value_encoding import truncate
@@ -54,9 +54,7 @@ class Junit:
                     unread = case.input != "ok"
                     reason = input_text(case.input) if unread else plural(len(misses), "mistake")
                 file.add(case.id, verdict, reason, misses)
-            file.add_evaluators(run.summary)
-            for gate in gates_failed_first(run.summary):
-                file.add_gate(gate_text(gate), passed=gate.passed)
+            file.add_summary(run.summary)
 
 
 def _evaluator_misses(case: CaseResult, listed: Container[str]) -> Iterator[str]:
@@ -133,16 +131,29 @@ class JunitFile:
         text = escape(_xml_text("\n".join([*misses[:_MAX_MISSES], *left_out])))
         self._body.write(f"{head}>\n    <{kind} message={message}>{text}</{kind}>\n  </testcase>\n")
 
-    def add_evaluators(self, summary: Summary) -> None:
-        """Add each evaluator that could not score anything as an error."""
+    def add_results(
+        self, results: Sequence[CaseResult], unreadable: Sequence[Case], *, values: bool
+    ) -> None:
+        """Add cases of an evaluation; without values, no message quotes a document."""
+        for result in results:
+            case = result.case
+            if case.input is CaseInput.FAILED:
+                self.add(case.id, None, case.note if values else "no prediction", ())
+            elif values:
+                self.add(case.id, result.verdict, result.reasoning or case.note, result.misses)
+            else:
+                self.add(case.id, result.verdict, plural(len(result.misses), "mistake"), ())
+        for case in unreadable:
+            self.add(case.id, None, case.note if values else "cannot read ground truth", ())
+
+    def add_summary(self, summary: Summary) -> None:
+        """Add each evaluator that could not score anything as an error, and each gate as a test."""
         for name, evaluator in summary.evaluators.items():
             if evaluator.error:
                 self.add(f"evaluator {name}", None, evaluator.error, ())
-
-    def add_gate(self, text: str, *, passed: bool) -> None:
-        """Add a gate as a test of its own."""
-        verdict = Verdict.PASS if passed else Verdict.FAIL
-        self.add(f"gate {text}", verdict, text, ())
+        for gate in gates_failed_first(summary):
+            text = gate_text(gate)
+            self.add(f"gate {text}", Verdict.PASS if gate.passed else Verdict.FAIL, text, ())
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         totals = f'tests="{self._tests}" failures="{self._failures}" errors="{self._errors}"'

@@ -102,13 +102,13 @@ def markdown(run: ShownRun) -> str:
         *_evaluators(summary),
         "",
         *_attributes(rows[:_ATTRIBUTES]),
-        *_rest(len(rows) - _ATTRIBUTES, "more attribute", "; other exports list all"),
+        *_more_line(len(rows) - _ATTRIBUTES, "more attribute", "; other exports list all"),
         *_slices(summary),
         "",
         *_confidence(summary),
         *_worst_cases(run),
         *warnings,
-        *_rest(len(others) - _WARNINGS, "more warning"),
+        *_more_line(len(others) - _WARNINGS, "more warning"),
         "",
         f"Convention {in_code(summary.convention.name)}, run {in_code(run.name)}",
     ]
@@ -134,7 +134,7 @@ def short_markdown(run: ShownRun) -> str:
     lines = [*_head(run), headline(run.summary)]
     if rows:
         lines += ["", *_attributes(rows[:_ATTRIBUTES_IN_SHORT])]
-        lines += _rest(len(rows) - _ATTRIBUTES_IN_SHORT, "more attribute", " with mistakes")
+        lines += _more_line(len(rows) - _ATTRIBUTES_IN_SHORT, "more attribute", " with mistakes")
     return "\n".join(lines) + "\n"
 
 
@@ -202,7 +202,7 @@ def _mistake_counts(row: AttributeRow) -> str:
     return ", ".join([*parts, *([plural(row.errors, "error")] if row.errors else [])])
 
 
-def _rest(count: int, noun: str, tail: str = "") -> list[str]:
+def _more_line(count: int, noun: str, tail: str = "") -> list[str]:
     return ["", f"… and {plural(count, noun)}{tail}"] if count > 0 else []
 
 
@@ -220,10 +220,10 @@ def _worst_cases(run: ShownRun) -> Iterator[str]:
     yield f"| Worst cases | Score | Field | Outcome |{sides}"
     yield f"|---|--:|---|---|{'---|---|' if run.has_values else ''}"
     for case in worst:
-        yield from _case(case, values=run.has_values)
+        yield from _case_rows(case, values=run.has_values)
 
 
-def _case(case: CaseResult, *, values: bool) -> Iterator[str]:
+def _case_rows(case: CaseResult, *, values: bool) -> Iterator[str]:
     mistakes = list(islice(mistakes_of(case), _FIELDS + 1))
     head = f"{in_code(case.id)} | {number(case.score)}"
     if not mistakes:

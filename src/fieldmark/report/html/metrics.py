@@ -414,27 +414,29 @@ def confidence_view(summary: Summary) -> JsonObject | None:
 
 
 def _confidence_row(name: str, figures: ConfidenceFigures) -> JsonValue:
-    own = figures
     return {
         "attribute": name,
-        "fields": own.fields,
-        "without_confidence": own.without_confidence,
-        "wrong": own.wrong,
-        "auroc": own.auroc,
-        "ece": own.ece,
-        "brier": own.brier,
+        "fields": figures.fields,
+        "without_confidence": figures.without_confidence,
+        "wrong": figures.wrong,
+        "auroc": figures.auroc,
+        "ece": figures.ece,
+        "brier": figures.brier,
         "bins": columnar(
             ("fields", "confidence", "precision", "interval"),
             [
                 (bin_.fields, bin_.confidence, bin_.precision, list(bin_.interval or (0.0, 1.0)))
-                for bin_ in own.bins
+                for bin_ in figures.bins
             ],
         ),
         "curve": columnar(
             ("threshold", "coverage", "precision"),
-            [(point.threshold, *(round(share, 5) for share in point[1:])) for point in own.curve],
+            [
+                (point.threshold, *(round(share, 5) for share in point[1:]))
+                for point in figures.curve
+            ],
         ),
-        "targets": {key: to_json(target) for key, target in own.targets.items()},
+        "targets": {key: to_json(target) for key, target in figures.targets.items()},
     }
 
 

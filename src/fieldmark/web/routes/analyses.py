@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, cast
 
 from fastapi import APIRouter
@@ -18,7 +19,6 @@ from fieldmark.analyses.rescore import preview_rules, rescore
 from fieldmark.analyses.runs import annotate, remove_run
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.html.metrics import tiles
 from fieldmark.runs.run_directory import new_run_id
 from fieldmark.runs.settings import resolve_settings
 from fieldmark.runs.stored_cases import check_rescorable
@@ -38,7 +38,7 @@ from fieldmark.web.responses import ApiResponse, StrictRoute
 from fieldmark.web.routes.runs import ranking_of
 from fieldmark.web.run_catalog import IndexedRun
 from fieldmark.web.server_options import Models, RulesInput, resolve_rules
-from fieldmark.web.views import rescore_problem, shown_title
+from fieldmark.web.views import job_result, rescore_problem, shown_title
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
 _REPORTED_ROWS: Final = 200
@@ -176,7 +176,7 @@ async def start_rescore(run: str, request: RescoreRequest, state: StateDependenc
     rules = _rules(request, stored, state.options.models)
     resolve_settings(**request.counting(rules))
     title = request.title.strip() or f"{shown_title(state, stored)}, other rules"
-    job = state.jobs.start(title, _Rescore(stored, request, state, title).run)
+    job = state.jobs.start(title, partial(_rescored, stored, request, state, title))
     return ApiResponse(job.to_dict(), 202)
 
 
@@ -189,40 +189,25 @@ def _rules(request: PreviewRequest | RescoreRequest, run: StoredRun, models: Mod
     return resolve_rules({} if rules is None else rules, Models(models.provider))
 
 
-class _Rescore:
-    """One job that makes a run from another."""
-
-    def __init__(
-        self, stored: StoredRun, request: RescoreRequest, state: AppState, title: str
-    ) -> None:
-        self._stored = stored
-        self._request = request
-        self._state = state
-        self._title = title
-
-    def run(self, job: BackgroundJob) -> JsonObject:
-        """Compare the documents; the run of a cancelled job is deleted."""
-        run = self._state.new_runs / new_run_id()
-        try:
-            models = self._state.options.models.for_run()
-            options = self._request.counting(_rules(self._request, self._stored, models))
-            result = rescore(self._stored, out=run, progress=job.report_progress, **options)
-        except JobCancelled:
-            if run.is_dir():
-                remove_run(run)
-            raise
-        finally:
-            self._state.catalog.invalidate()
-        # The run is complete even if its name cannot be written.
-        with suppress(FieldmarkError):
-            annotate(run, name=self._title)
-        state = self._state
-        return {
-            "run": run.name,
-            "rescored_from": self._stored.path.name,
-            "saved": state.options.write,
-            "passed": result.passed,
-            "notes": [state.redactor.redact_text(note) for note in result.notes],
-            "headline": [tile.to_dict() for tile in tiles(result.summary)[:2]],
-            "summary": state.redactor.redact(result.to_dict()),
-        }
+def _rescored(
+    stored: StoredRun, request: RescoreRequest, state: AppState, title: str, job: BackgroundJob
+) -> JsonObject:
+    """Compare the documents of a run with other rules; the run of a cancelled job is deleted."""
+    run = state.new_runs / new_run_id()
+    try:
+        options = request.counting(_rules(request, stored, state.options.models.for_run()))
+        result = rescore(stored, out=run, progress=job.report_progress, **options)
+    except JobCancelled:
+        if run.is_dir():
+            remove_run(run)
+        raise
+    finally:
+        state.catalog.invalidate()
+    # The run is complete even if its name cannot be written.
+    with suppress(FieldmarkError):
+        annotate(run, name=title)
+    return {
+        "run": run.name,
+        "rescored_from": stored.path.name,
+        **job_result(state, result),
+    }

@@ -26,7 +26,6 @@ from fieldmark.analyses.score import score_with
 from fieldmark.data.roots import DataRoots, FileEntry, OpenedPath
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
-from fieldmark.report.html.metrics import tiles
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.run_directory import MANIFEST, RESULTS, new_run_id
 from fieldmark.runs.run_options import complete_options
@@ -42,6 +41,7 @@ from fieldmark.web.request_models import BatchRequest, BatchSource, FileQuery
 from fieldmark.web.response_models import FileListResponse, JobResponse, errors
 from fieldmark.web.responses import ApiResponse, StrictRoute
 from fieldmark.web.server_options import ServerLimits, resolve_rules
+from fieldmark.web.views import job_result
 
 router = APIRouter(route_class=StrictRoute, tags=["batch"])
 _MAX_LISTED: Final = 2000
@@ -153,14 +153,7 @@ class _Batch:
         result = score_with(options, progress=report_progress)
         record_input_sources(run, self._sources, self._request.pages)
         self._annotate(run)
-        return {
-            "run": run.name,
-            "saved": state.options.write,
-            "passed": result.passed,
-            "notes": [state.redactor.redact_text(note) for note in result.notes],
-            "headline": [tile.to_dict() for tile in tiles(result.summary)[:2]],
-            "summary": state.redactor.redact(result.to_dict()),
-        }
+        return {"run": run.name, **job_result(state, result)}
 
     def _annotate(self, run: Path) -> None:
         # The run exists even if its name and tags cannot be written.

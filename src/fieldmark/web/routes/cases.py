@@ -39,6 +39,9 @@ from fieldmark.web.views import case_documents
 
 router = APIRouter(route_class=StrictRoute, tags=["cases"])
 
+_Case = Annotated[int, Path(ge=1, description="The number of the case, starting at 1.")]
+_Page = Annotated[int, Path(ge=1, description="The number of the page, starting at 1.")]
+
 _OUTCOME_KEYS: Final = (
     "path", "attribute", "outcome", "similarity", "reason", "expected", "candidate",
 )  # fmt: skip
@@ -70,7 +73,7 @@ def list_cases(
 @router.get("/runs/{run}/cases/{case}", response_model=CaseResponse, responses=errors(404, 422))
 def get_case(
     run: str,
-    case: Annotated[int, Path(ge=1, description="The number of the case, starting at 1.")],
+    case: _Case,
     query: Annotated[CaseQuery, Query()],
     state: StateDependency,
 ) -> ApiResponse:
@@ -95,7 +98,7 @@ def get_case(
 @router.get("/runs/{run}/cases/{case}/explain", responses=errors(404, 422))
 def explain_case_field(
     run: str,
-    case: Annotated[int, Path(ge=1, description="The number of the case, starting at 1.")],
+    case: _Case,
     query: Annotated[ExplainQuery, Query()],
     state: StateDependency,
 ) -> ApiResponse:
@@ -142,7 +145,7 @@ _COUNTING: Final = frozenset(CountingOptions.__dataclass_fields__)
 )
 async def get_consistency(
     run: str,
-    case: Annotated[int, Path(ge=1, description="The number of the case, starting at 1.")],
+    case: _Case,
     state: StateDependency,
 ) -> ApiResponse:
     """Compare the predictions of comparable runs for a case with each other, field by field.
@@ -194,10 +197,6 @@ def _in_other_runs(run: str, case_id: str, state: AppState) -> dict[str, CaseRes
         if case is not None and case.has_values:
             cases[entry.id] = case
     return cases
-
-
-_Case = Annotated[int, Path(ge=1, description="The number of the case, starting at 1.")]
-_Page = Annotated[int, Path(ge=1, description="The number of the page, starting at 1.")]
 
 
 @router.get(

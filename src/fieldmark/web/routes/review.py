@@ -21,8 +21,7 @@ from fieldmark.analyses.review import (
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.html.value_encoding import encode_pair, encode_value
-from fieldmark.runs.corrected_truth import truth_fields
-from fieldmark.runs.reviews import Decision, Review, values_hash
+from fieldmark.runs.reviews import Decision, Review, truth_fields, values_hash
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.json_text import pretty_json, strict_json
 from fieldmark.web.api_errors import ApiError, ErrorCode

@@ -24,7 +24,7 @@ async function read(response) {
   return content;
 }
 
-// A file with its name and type; errors are those of `request`.
+// A file with its name and type; errors are the same as for `request`.
 export async function requestFile(path, options = {}) {
   const response = await respond(path, options);
   if (!response.ok) await read(response);

@@ -89,7 +89,7 @@ function source(name, heading, hint) {
   return box;
 }
 
-// The files of a drop, also those of one folder.
+// The files of a drop, also of one folder.
 async function dropped(transfer) {
   const entry = transfer.items.length === 1 && transfer.items[0].webkitGetAsEntry?.();
   if (!entry || !entry.isDirectory) return [...transfer.files];

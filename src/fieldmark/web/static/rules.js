@@ -164,7 +164,7 @@ async function exportRules() {
 
 // --- scoring ---
 
-// Which thresholds of the file have an effect: those of comparators without their own.
+// Which thresholds of the file have an effect: they are for comparators without their own.
 function usedThresholds() {
   const { match } = draft.rest.defaults || {};
   const others = (typeof match === "object" ? match.type : match) || (draft.convention === "four_phase" ? "auto" : "");
@@ -198,7 +198,7 @@ function drawScoring() {
     safetyFields()));
 }
 
-// Requests can choose the built-in provider instead of that of the server, and nothing else.
+// Requests can choose the built-in provider instead of the provider of the server, and nothing else.
 function providerSelect() {
   if (workspace.provider === "lexical") return null;
   const box = select("Provider for semantic comparison", [["", `${workspace.provider} (of the server)`], ["lexical", "lexical (no model)"]], (value) => change(() => {

@@ -82,7 +82,7 @@ function ruleTable(caption, fields, reasons, boxes = null) {
   }));
 }
 
-// Presets are added to the rules: their fields and settings replace those of the draft.
+// Presets are added to the rules: their fields and settings replace fields and settings of the draft.
 export function presetDialog(presets, done) {
   const box = dialog("Presets", "A preset adds rules for common kinds of documents. Fields with the same path and settings are replaced; everything can be edited afterwards.",
     el("div", { class: "presets" }, presets.map((preset) => el("section", { "aria-label": preset.title },

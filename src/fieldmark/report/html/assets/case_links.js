@@ -5,7 +5,7 @@ const CASE_FILTERS = ["text", "verdict", "error", "attribute", "tag", "slice", "
 const IN_REPORT = document.getElementById("opened") !== null;
 const COUNT_WORDS = { tp: "true positive", tn: "true negative", fp: "false positive", fn: "false negative" };
 
-// Filters as a query with a question mark; those without a value are left out.
+// Filters as a query with a question mark; filters without a value are left out.
 function filterQuery(values) {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {

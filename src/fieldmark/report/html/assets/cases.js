@@ -62,7 +62,7 @@ function sliceName(key, value) {
   return `${key}=${value === "(none)" ? "" : value}`;
 }
 
-// The attributes with mistakes, those with the most first.
+// The attributes with mistakes, most mistakes first.
 function wrongAttributes(run) {
   return run.attributes.filter((row) => mistakesOf(row) > 0).sort((one, two) => mistakesOf(two) - mistakesOf(one)).map(({ attribute }) => attribute);
 }

@@ -44,7 +44,7 @@ function button(label, onClick, props) {
   return el("button", { type: "button", ...props, on: { click: onClick } }, label);
 }
 
-// A row of buttons of which one is pressed; `choose` is called with its value.
+// A row of buttons, one of them pressed; `choose` is called with its value.
 function choice(label, options, current, choose) {
   const group = el("div", { class: "choice", role: "group", "aria-label": label });
   const buttons = options.map(([value, text]) =>
@@ -73,7 +73,7 @@ function search(label, placeholder, onInput, props) {
   }));
 }
 
-// Buttons to the previous and the next page of a list of which one page is shown, if there are several.
+// Buttons to the previous and the next page of a list, if it has several pages.
 function pager({ offset, step, total, go, labels: [previous, next] = ["Previous", "Next"] }) {
   return total > step && [
     button(previous, () => go(offset - step), { disabled: offset === 0 }),

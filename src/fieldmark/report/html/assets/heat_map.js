@@ -44,7 +44,7 @@ function heatMap(heat, lines, caseLink) {
     const [from, to] = spans[column];
     return to - from === 1 ? String(lines[from].id) : `cases ${whole(from + 1)} to ${whole(to)} of the list`;
   }
-  // The cases that a cell counts: one case with its field, or those of the column with a mistake.
+  // The cases that a cell counts: one case with its field, or the cases of the column with a mistake.
   function hrefOf(row, column) {
     if (column >= spans.length) return null;
     const [from, to] = spans[column], attribute = attributes[row];

@@ -16,7 +16,7 @@ function leaderboardHead(board) {
 }
 
 // The parts as {id, title, lead, node}; `linkTo` returns the address of a run, or null, and
-// `attributeHref` that of the cases in which the runs differ in an attribute.
+// `attributeHref` returns the address of the cases with differences between runs in an attribute.
 function leaderboardParts(board, linkTo, attributeHref) {
   const parts = [{
     id: "ranking", title: "Ranking", lead: `${capitalized(board.title)} with 95% confidence intervals, the best run first. Filled dots: the best run, and runs that are not significantly worse.`,

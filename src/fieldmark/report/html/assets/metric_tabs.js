@@ -39,7 +39,7 @@ function tabs(label, entries, current, chosen) {
 }
 
 // The tabs of a case. `documents` makes the first tab, and `others` are further entries; `ranking` is
-// that of several predictions for the case, and `loadAgreement` returns it for the runs of a group.
+// the ranking of several predictions for the case, and `loadAgreement` returns it for the runs of a group.
 // Without both there is no consistency to show.
 function metricTabs(metrics, { documents, tab, changeTab, ranking = null, loadAgreement = null, others = [] }) {
   return tabs("Details", [

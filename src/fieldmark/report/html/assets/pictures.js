@@ -23,7 +23,7 @@ function binHref({ low, high }) {
   return casesHref({ score: `${low}-${high}` });
 }
 
-// Rows are those of the table of attributes. Only attributes with mistakes are points.
+// Rows come from the table of attributes. Only attributes with mistakes are points.
 function scatterPanel(rows, href) {
   const mistakes = (row) => mistakesIn(row.errors_by_type);
   const known = rows.filter(({ precision, recall }) => precision !== null && recall !== null);

@@ -235,7 +235,7 @@ function linkRegions({ figure, groups, caption, showPage }, regions, tree) {
     const group = path && groups.get(path);
     replace(caption, group ? shown(group.getAttribute("aria-label")) : "");
   }
-  // The region of a field: its own, or that of the object it is part of.
+  // The region of a field: its own, or the region of the object around it.
   function regionOf(path) {
     return paths.find((each) => each === path) || paths.find((each) => parentOf(each) && parentOf(each) !== each && (parentOf(each) === path || isBelow(path, parentOf(each)))) || null;
   }

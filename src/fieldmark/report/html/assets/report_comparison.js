@@ -3,7 +3,7 @@
 function comparisonSection(run, opened, before) {
   const found = run.comparison, state = hashFilters(CHANGE_FILTERS);
   const cases = found.changes;
-  // Paths and values of changed fields, and those of the documents that the report includes.
+  // Paths and values of changed fields, and of the documents that the report includes.
   const textOfChange = (fields, id, rank) => [id, ...(rank === null ? [] : run.cases.lines[rank].tags),
     ...fields.flatMap(({ path, values = {} }) => [path, ...Object.values(values).filter((slot) => !["missing", "hidden"].includes(kindOf(slot))).map(textOf)]),
     ...[opened[rank], before[rank]].flatMap((view) => (view ? treeTexts(view.tree) : []))].join("\n").toLowerCase();

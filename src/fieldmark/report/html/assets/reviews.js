@@ -35,7 +35,7 @@ function reviewSection(reviews) {
   return section("review", "Review", `${plural(counted, "field")} decided by people. The metrics of this page are computed with the original ground truth.`, reviewTable(reviews));
 }
 
-// Metrics before a review and with the reviewed truth; `titles` are those of the metrics.
+// Metrics before a review and with the reviewed truth; `titles` are the titles of the metrics.
 function effectTable({ before, after, attributes, cases }, titles) {
   const names = Object.keys(before).filter((name, place) => before[name] !== after[name] || place === 0);
   const table = (caption, name, rows) => tableNode({

@@ -3,7 +3,7 @@
 const VIRTUAL_ROWS = 500;
 const OVERSCAN = 15;
 
-// How values are shown, by the name of a format: those of documents, and those of pages.
+// How values are shown, by the name of a format: formats of documents, and of pages.
 const FORMATS = {
   text: (value) => (value === null || value === undefined ? null : shown(String(value))),
   count: (value) => (value === null || value === undefined ? DASH : whole(value)),

@@ -123,8 +123,8 @@ function fieldRow({ key, mark: outcome, expected, candidate, comparison }, path,
     !hidden && el("div", { class: "side theirs", "data-side": "predicted" }, two));
 }
 
-// Add the wrong fields beside each region to the regions; the fields of the whole document are not
-// those of one region.
+// Add the wrong fields beside each region to the regions; the fields of the whole document belong
+// to no region.
 function addWrongFields(regions, nodes) {
   const byPath = new Map(regions.map((region) => [regionId(region), region]));
   function visit(inner, parent) {

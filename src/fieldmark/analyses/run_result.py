@@ -136,7 +136,9 @@ class RunResult(ShownRecord):
 class EvalResult(RunResult):
     """The result of an eval file: metrics, evaluators and gates.
 
-    `unmet` contains a message for each selected tag or id pattern without a case.
+    Attributes:
+        name: The name of the evaluation.
+        unmet: A message for each selected tag or id pattern without a case.
     """
 
     name: str = ""

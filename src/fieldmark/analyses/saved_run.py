@@ -1,4 +1,4 @@
-"""Compute the metrics of a saved run from its outcomes."""
+"""A saved run: open it, and compute its metrics again from its outcomes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from fieldmark.analyses.result import RunResult
+from fieldmark.analyses.run_result import RunResult
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
@@ -233,8 +233,8 @@ def has_same_expected(first: CaseResult, second: CaseResult) -> bool:
     texts = [None if document is None else document.canonical for document in documents]
     if texts[0] is not None and texts[0] == texts[1]:
         return True
-    expected, other = first.expected, second.expected
-    return expected is MISSING or other is MISSING or equal(expected, other)
+    expected, second_expected = first.expected, second.expected
+    return expected is MISSING or second_expected is MISSING or equal(expected, second_expected)
 
 
 def stored_intervals(run: StoredRun) -> RunIntervals:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fieldmark.cli.streams import print_message
 from fieldmark.evaluators.base import Status
 from fieldmark.metrics.gates import RunFailure
 from fieldmark.metrics.summary import Summary
@@ -25,7 +24,7 @@ _PROPERTY: Final = _MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 class GitHubAnnotations:
-    """Collects the first failed cases and prints them as annotations."""
+    """Collects the first failed cases as annotations."""
 
     def __init__(self, file: str, *, values: bool = True) -> None:
         self._file = file
@@ -34,27 +33,27 @@ class GitHubAnnotations:
 
     def __call__(self, results: Sequence[CaseResult], _: Sequence[Case]) -> None:
         """Add the cases of an evaluation that did not pass."""
-        failed = [each for each in results if each.case.input is CaseInput.FAILED]
-        self.add([each for each in results if each not in failed] + failed)
+        failed = [result for result in results if result.case.input is CaseInput.FAILED]
+        self.add([result for result in results if result not in failed] + failed)
 
     def add(self, cases: Iterable[CaseResult]) -> None:
         """Add the first cases that did not pass; no more are read than are shown."""
-        for each in cases:
+        for case in cases:
             if len(self._lines) == _MAX_ANNOTATIONS:
                 break
-            score, misses = each.overall, ", ".join(each.misses[:_MAX_ANNOTATIONS])
-            verdict = each.verdict if score is None else score.verdict
-            if score is None and each.status == "error":
-                self._add("error", f"case {each.id}", "a comparison failed")
+            score, misses = case.overall, ", ".join(case.misses[:_MAX_ANNOTATIONS])
+            verdict = case.verdict if score is None else score.verdict
+            if score is None and case.status == "error":
+                self._add("error", f"case {case.id}", "a comparison failed")
             elif score is not None and score.status is Status.ERROR:
-                self._add("error", f"case {each.id}", self._text(score.reasoning))
+                self._add("error", f"case {case.id}", self._text(score.reasoning))
             elif verdict in (Verdict.FAIL, Verdict.PARTIAL):
                 # The misses of fields are paths; misses of evaluators may quote values.
                 shown = misses if score is None else self._text(misses or "did not pass")
-                self._add("warning", f"case {each.id}: {verdict}", shown or "did not pass")
+                self._add("warning", f"case {case.id}: {verdict}", shown or "did not pass")
 
-    def print(self, summary: Summary) -> None:
-        """Print the annotations, failed gates, evaluators and runs first."""
+    def with_failures_of(self, summary: Summary) -> list[str]:
+        """Return the annotations as lines: failed gates, evaluators and runs, then cases."""
         gates = [gate for gate in summary.gates if not gate.passed]
         lines = [self._line("error", "gate failed", gate_text(gate)) for gate in gates]
         errors = evaluator_errors(summary)
@@ -64,9 +63,7 @@ class GitHubAnnotations:
             for failure in summary.failures
             if failure not in _NAMED
         ]
-        # Standard output is for the result; GitHub reads both streams.
-        for line in (lines + self._lines)[:_MAX_ANNOTATIONS]:
-            print_message(line)
+        return (lines + self._lines)[:_MAX_ANNOTATIONS]
 
     def _text(self, text: str) -> str:
         """Return text that may quote a document, or a placeholder if values are hidden."""
@@ -76,6 +73,6 @@ class GitHubAnnotations:
         self._lines.append(self._line(level, title, text))
 
     def _line(self, level: str, title: str, text: str) -> str:
-        place = f"file={self._file.translate(_PROPERTY)}," if self._file else ""
-        head = f"::{level} {place}title={visible(title).translate(_PROPERTY)}"
+        file = f"file={self._file.translate(_PROPERTY)}," if self._file else ""
+        head = f"::{level} {file}title={visible(title).translate(_PROPERTY)}"
         return f"{head}::{visible(text).translate(_MESSAGE)}"
