@@ -26,11 +26,11 @@ from fieldmark.data.row_layout import _hash_ids
 from fieldmark.errors import DataError
 from fieldmark.metrics.case_score import CaseCounter, count_cells
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.model.kernel._kernel import Document
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import kernel, parsed
+from fieldmark.model.kernel._kernel import Document
 from fieldmark.model.outcome import CELL_BITS, Reason
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.model.rule import Rule, Rules, Scope

@@ -11,9 +11,9 @@ import fieldmark as fm
 from fieldmark.data import file_blocks
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs
-from fieldmark.model.kernel._kernel import Document
 from fieldmark.model.json import MISSING
 from fieldmark.model.kernel import parsed
+from fieldmark.model.kernel._kernel import Document
 from fieldmark.values.json_text import Limits
 
 

@@ -16,11 +16,10 @@ import pytest
 from fieldmark.align import alignment_options as limits
 from fieldmark.align import item_similarity, leaves
 from fieldmark.metrics import case_score
-from fieldmark.model.kernel import _kernel
-from fieldmark.model.kernel._kernel import Document
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING
-from fieldmark.model.kernel import DOCUMENTS, kernel, parsed, unparsed
+from fieldmark.model.kernel import DOCUMENTS, _kernel, kernel, parsed, unparsed
+from fieldmark.model.kernel._kernel import Document
 from fieldmark.model.outcome import CELL_BITS, Presence
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.model.rule import Rules
