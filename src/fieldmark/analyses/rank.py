@@ -246,20 +246,6 @@ class RankResult(ShownRecord):
                 groups.setdefault(run.rank, []).append(run)
         return [group for group in groups.values() if len(group) > 1]
 
-    def _pair_to_json(self, pair: Pair, difference: MetricDifference) -> JsonObject:
-        first, second = (self.runs[index].name for index in pair)
-        return {
-            "first": first,
-            "second": second,
-            "delta": difference.delta,
-            "interval": None if difference.interval is None else list(difference.interval),
-            "p": difference.p,
-            "p_adjusted": difference.adjusted,
-            "word": difference.word.value,
-            "better": difference.improved,
-            "worse": difference.worse,
-        }
-
     def to_dict(self) -> JsonObject:
         """Return everything as JSON."""
         names = [run.name for run in self.runs]
@@ -275,7 +261,20 @@ class RankResult(ShownRecord):
             "alpha": ALPHA,
             "best": [run.name for run in self.best],
             "runs": [run.to_json() for run in self.runs],
-            "pairs": [self._pair_to_json(*item) for item in self.pairs.items()],
+            "pairs": [
+                {
+                    "first": names[first],
+                    "second": names[second],
+                    "delta": difference.delta,
+                    "interval": None if difference.interval is None else list(difference.interval),
+                    "p": difference.p,
+                    "p_adjusted": difference.adjusted,
+                    "word": difference.word.value,
+                    "better": difference.improved,
+                    "worse": difference.worse,
+                }
+                for (first, second), difference in self.pairs.items()
+            ],
             "attributes": [
                 {
                     "attribute": attribute.path,
@@ -317,11 +316,17 @@ class RankResult(ShownRecord):
             Column("Perfect", "perfect", Format.COUNT),
             *[Column("No prediction", "unpredicted", Format.COUNT)] * has_unpredicted,
         ]
+        lower = ", lower is better" if self.less_is_better else ""
+        basis = (
+            f"{_metric_title(self.metric)}{lower} over {plural(self.cases, 'shared case')}; "
+            f"{plural(len(self.pairs), 'pair')} tested, Holm-adjusted p of at most {ALPHA}; "
+            f"convention {self.convention}"
+        )
         return Document(
             *map(warning, self.warnings),
             *map(note, self.notes),
             Heading(_conclusion(self)),
-            Line(_basis(self), Tone.QUIET),
+            Line(basis, Tone.QUIET),
             Table(name="runs", columns=columns, rows=rows),
             *map(Line, _remarks(self)),
             Table(
@@ -760,15 +765,6 @@ def _conclusion(board: RankResult) -> str:
         return f"Best: {best[0]}"
     similar = "equal or not" if board.runs[1].rank == 1 else "not"
     return f"Best: {best[0]}; {similar} significantly worse: {', '.join(best[1:])}"
-
-
-def _basis(board: RankResult) -> str:
-    lower = ", lower is better" if board.less_is_better else ""
-    pairs = plural(len(board.pairs), "pair")
-    return (
-        f"{_metric_title(board.metric)}{lower} over {plural(board.cases, 'shared case')}; "
-        f"{pairs} tested, Holm-adjusted p of at most {ALPHA}; convention {board.convention}"
-    )
 
 
 def _remarks(board: RankResult) -> Iterator[str]:
