@@ -466,6 +466,12 @@ def rank(
         )
         for position, index in enumerate(order.order)
     ]  # fmt: skip
+    warnings = [
+        f"{name}: {text}"
+        for run, name in zip(stored, names, strict=True)
+        if run.summary is not None
+        for text in run.summary.structural_warnings
+    ]
     return RankResult(
         metric=metric,
         less_is_better=lower,
@@ -475,7 +481,7 @@ def rank(
         pairs=ranked.pairs,
         attributes=tuple(attributes),
         frontier=frontier,
-        warnings=(*_structural_warnings(stored, names), *gathered.warnings(names)),
+        warnings=(*warnings, *gathered.warnings(names)),
         notes=tuple(_notes(stored, names, rescore=rescore)),
     )
 
@@ -660,12 +666,6 @@ def _checked_metric(metric: str | None, summaries: Sequence[Summary]) -> str:
         hint = did_you_mean(metric, known) or f"must be one of: {', '.join(known)}"
         raise ConfigError.of(f"unknown metric {metric!r}", hint=hint)
     return metric
-
-
-def _structural_warnings(stored: Sequence[StoredRun], names: Sequence[str]) -> Iterator[str]:
-    for run, name in zip(stored, names, strict=True):
-        for text in () if run.summary is None else run.summary.structural_warnings:
-            yield f"{name}: {text}"
 
 
 def _notes(stored: Sequence[StoredRun], names: Sequence[str], *, rescore: bool) -> Iterator[str]:
