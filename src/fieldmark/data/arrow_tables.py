@@ -296,11 +296,7 @@ class _ArrowSource(TableSource):
                 batches = (batch for table in tables for batch in table.to_batches())
                 return pa.RecordBatchReader.from_batches(data.features.arrow_schema, batches)
             if _POLARS in names:
-                columns = cast("Mapping[str, object]", getattr(self.table, "schema", {}))
-                for name, kind in columns.items():
-                    if str(kind) == "Object":  # polars would export the address of the object
-                        message = f"column {name!r} has type Object, which has no JSON equivalent"
-                        raise DataError(message, Location(self.name))
+                self._refuse_objects()
             return pa.RecordBatchReader.from_stream(self.table)
         except DataError:
             raise
@@ -308,6 +304,14 @@ class _ArrowSource(TableSource):
             type_name = type(self.table).__name__
             message = f"cannot read {type_name} as a table: {_reason(error)}"
             raise InputTypeError(message, Location(self.name)) from error
+
+    def _refuse_objects(self) -> None:
+        """Raise an error for columns of Python objects, which polars exports as addresses."""
+        columns = cast("Mapping[str, object]", getattr(self.table, "schema", {}))
+        for name, kind in columns.items():
+            if str(kind) == "Object":
+                message = f"column {name!r} has type Object, which has no JSON equivalent"
+                raise DataError(message, Location(self.name))
 
     def _batches(self, reader: pa.RecordBatchReader) -> Iterator[list[dict[str, object]]]:
         try:
