@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from fieldmark.errors import MissingExtra, with_hint
 from fieldmark.metrics.summary import AttributeSummary, Summary
@@ -14,12 +14,14 @@ from fieldmark.report.document import Align, Column, Document, Line, Table
 from fieldmark.report.exports.common import (
     Cell,
     Columns,
+    Scalar,
     case_columns,
     case_row,
     field_columns,
     field_row,
     json_text,
     row_cells,
+    scalar,
 )
 from fieldmark.report.render import RichDocument, document_text
 from fieldmark.report.run_document import attribute_table
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-_Scalar: TypeAlias = "str | float | bool | None"
 _BATCH: Final = 2_000
 """Rows converted to Arrow columns at once; small, because documents may be long."""
 _MAX_IDS: Final = 10_000
@@ -361,25 +362,14 @@ def record_batches(
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _by_column(columns: Columns, rows: Iterable[Mapping[str, Cell]]) -> dict[str, list[_Scalar]]:
+def _by_column(columns: Columns, rows: Iterable[Mapping[str, Cell]]) -> dict[str, list[Scalar]]:
     """Return the cells of every column."""
     kinds = list(columns.values())
-    cells: list[list[_Scalar]] = [[] for _ in kinds]
+    cells: list[list[Scalar]] = [[] for _ in kinds]
     for row in rows:
         for kind, column, cell in zip(kinds, cells, row_cells(row, columns), strict=True):
-            column.append(_scalar(kind, cell))
+            column.append(scalar(cell, kind))
     return dict(zip(columns, cells, strict=True))
-
-
-def _scalar(kind: ColumnType, cell: Cell) -> _Scalar:
-    """Return a cell of a typed column; text that UTF-8 cannot encode is escaped."""
-    if isinstance(cell, Missing):
-        return None
-    if kind is ColumnType.JSON or isinstance(cell, list | dict):
-        return json_text(cell)
-    if isinstance(cell, str) and not cell.isascii():
-        return cell.encode("utf-8", "backslashreplace").decode()
-    return cell
 
 
 def _present(row: Mapping[str, Cell], columns: Columns) -> JsonObject:

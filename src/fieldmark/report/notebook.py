@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from fieldmark.metrics.summary import Summary, worst_attributes
@@ -42,26 +41,24 @@ def run_html(summary: Summary, *, top: int, hint: str) -> str:
         }
         for path, metrics in attributes[:top]
     ]
-    parts = [*_lines(summary), *([html_table(rows)] if rows else [])]
-    if len(attributes) > top:
-        parts.append(f"<p>{more_text(len(attributes) - top, 'attribute', hint)}</p>")
-    return "".join(parts)
-
-
-def _lines(summary: Summary) -> Iterator[str]:
     structural, others = split_warnings(summary)
-    yield from (f"<p><b>warning:</b> {for_html(text)}</p>" for text in structural)
-    yield f"<p>{_headline(summary)}</p>"
-    yield from (f"<p><b>error:</b> {for_html(text)}</p>" for text in evaluator_errors(summary))
+    parts = [f"<p><b>warning:</b> {for_html(text)}</p>" for text in structural]
+    parts.append(f"<p>{_headline(summary)}</p>")
+    parts += [f"<p><b>error:</b> {for_html(text)}</p>" for text in evaluator_errors(summary)]
     failed = [gate for gate in gates_failed_first(summary) if not gate.passed]
-    yield from (f"<p><b>{for_html(gate_line(gate))}</b></p>" for gate in failed)
+    parts += [f"<p><b>{for_html(gate_line(gate))}</b></p>" for gate in failed]
     notes = []
     if passed := len(summary.gates) - len(failed):
         notes.append(f"{plural(passed, 'gate')} passed")
     if others:
         notes.append(plural(len(others), "warning"))
     if notes:
-        yield f"<p>{', '.join(notes)}</p>"
+        parts.append(f"<p>{', '.join(notes)}</p>")
+    if rows:
+        parts.append(html_table(rows))
+    if len(attributes) > top:
+        parts.append(f"<p>{more_text(len(attributes) - top, 'attribute', hint)}</p>")
+    return "".join(parts)
 
 
 def _headline(summary: Summary) -> str:

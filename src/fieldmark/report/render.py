@@ -126,7 +126,6 @@ class RichDocument:
         return document_text(self._document, width=width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-
         if console.color_system is None:
             yield Segment(self.text(options.max_width))
             return
@@ -191,7 +190,7 @@ def _table_lines(table: Table, width: int) -> Iterator[Sequence[Span]]:
         max(column.min_width, *cell_widths)
         for column, cell_widths in zip(columns, sizes, strict=True)
     ]
-    widths = _fit_widths(widest, _folding(columns), width - table.gap * (len(columns) - 1))
+    widths = _fit_widths(columns, widest, width - table.gap * (len(columns) - 1))
     gaps = ["", *[" " * table.gap] * (len(columns) - 1)]
     layout = list(zip(columns, widths, gaps, strict=True))
     padded = [_padded(*column) for column in zip(texts, sizes, layout, strict=True)]
@@ -256,15 +255,12 @@ def _padded(
     return [f"{gap}{' ' * (width - size)}{text}" for text, size in pairs]
 
 
-def _folding(columns: Sequence[Column]) -> list[int]:
-    """Return the positions of the columns that may be folded."""
-    declared = [index for index, column in enumerate(columns) if column.folds or column.cuts]
-    left = [index for index, column in enumerate(columns) if column.alignment is Align.LEFT]
-    return declared or left[:1]
-
-
-def _fit_widths(widest: Sequence[int], folding: Sequence[int], width: int) -> list[int]:
+def _fit_widths(columns: Sequence[Column], widest: Sequence[int], width: int) -> list[int]:
     """Return the widths of columns: columns that fold are narrowed, beginning with the last."""
+    folding = [index for index, column in enumerate(columns) if column.folds or column.cuts]
+    if not folding:
+        left = [index for index, column in enumerate(columns) if column.alignment is Align.LEFT]
+        folding = left[:1]
     widths = list(widest)
     for index in reversed(folding):
         over = sum(widths) - width
@@ -277,7 +273,6 @@ def _wrapped(text: str, width: int) -> list[str]:
     """Return the lines of a folded cell, between words if possible."""
     if text.isascii():
         return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-
     return chop_cells(text, width)
 
 
@@ -290,7 +285,6 @@ def _cell_widths(texts: Sequence[str]) -> list[int]:
     """Return the number of characters that each text takes in a terminal."""
     if "".join(texts).translate(_NARROW).isascii():
         return list(map(len, texts))
-
     return [len(text) if text.isascii() else cell_len(text) for text in texts]
 
 

@@ -22,6 +22,7 @@ from fieldmark.values.json_text import strict_json
 from fieldmark.values.records import to_json
 
 Cell: TypeAlias = JsonValue | Missing
+Scalar: TypeAlias = str | float | bool | None
 Columns: TypeAlias = Mapping[str, ColumnType]
 """The columns of a table in order, with their types."""
 
@@ -229,6 +230,17 @@ def mistakes_of(case: CaseResult) -> Iterator[FieldResult]:
 def json_text(value: Cell) -> str:
     """Return the value as JSON, or an empty string for an absent value."""
     return "" if isinstance(value, Missing) else strict_json(value).decode()
+
+
+def scalar(cell: Cell, kind: ColumnType) -> Scalar:
+    """Return a cell of a typed column; text that UTF-8 cannot encode is escaped."""
+    if isinstance(cell, Missing):
+        return None
+    if kind is ColumnType.JSON or isinstance(cell, list | dict):
+        return json_text(cell)
+    if isinstance(cell, str) and not cell.isascii():
+        return cell.encode("utf-8", "backslashreplace").decode()
+    return cell
 
 
 @contextmanager

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from fieldmark.evaluators.base import Score
 from fieldmark.metrics.summary import summary_to_json
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
@@ -83,7 +82,15 @@ def case_document(
     if case.outcomes.fallback:
         document["fallback"] = True
     if case.overall is not None:
-        document |= _evaluations(case, case.overall)
+        if case.has_values:
+            document |= {
+                "hits": list(case.overall.hits),
+                "misses": list(case.overall.misses),
+                "reasoning": case.overall.reasoning,
+            }
+        else:
+            document |= {"hits_total": case.stats.hits, "misses_total": case.stats.misses}
+        document["evaluator_results"] = list[JsonValue](evaluator_rows(case))
     known = field_columns(values=values, confidence=case.confidences is not None)
     columns = [name for name in known if name not in _OF_CASE]
     outcomes: list[JsonValue] = []
@@ -92,19 +99,3 @@ def case_document(
         cells = ((name, row[name]) for name in columns)
         outcomes.append({name: cell for name, cell in cells if not isinstance(cell, Missing)})
     return {**document, "outcomes": outcomes}
-
-
-def _evaluations(case: CaseResult, overall: Score) -> JsonObject:
-    results = evaluator_rows(case)
-    if case.has_values:
-        return {
-            "hits": list(overall.hits),
-            "misses": list(overall.misses),
-            "reasoning": overall.reasoning,
-            "evaluator_results": list(results),
-        }
-    return {
-        "hits_total": case.stats.hits,
-        "misses_total": case.stats.misses,
-        "evaluator_results": list(results),
-    }

@@ -34,7 +34,6 @@ from fieldmark.report.tables import (
     score_text,
     split_warnings,
 )
-from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
 
@@ -95,6 +94,11 @@ def markdown(run: ShownRun) -> str:
     rows = attribute_rows(summary)
     _, others = split_warnings(summary)
     warnings = [f"\n> warning: {in_code(text, 500)}" for text in others[:_WARNINGS]]
+    slices = document_markdown(Document(*slice_blocks(summary, top=_ATTRIBUTES))).rstrip("\n")
+    confidence: list[str] = []
+    if summary.confidence is not None:
+        blocks = confidence_blocks(summary.confidence, top=_ATTRIBUTES)
+        confidence = [document_markdown(Document(*blocks))]
     lines = [
         *_head(run),
         *_metrics(summary),
@@ -103,9 +107,9 @@ def markdown(run: ShownRun) -> str:
         "",
         *_attributes(rows[:_ATTRIBUTES]),
         *_more_line(len(rows) - _ATTRIBUTES, "more attribute", "; other exports list all"),
-        *_slices(summary),
+        *(["", slices] if slices else []),
         "",
-        *_confidence(summary),
+        *confidence,
         *_worst_cases(run),
         *warnings,
         *_more_line(len(others) - _WARNINGS, "more warning"),
@@ -113,19 +117,6 @@ def markdown(run: ShownRun) -> str:
         f"Convention {in_code(summary.convention.name)}, run {in_code(run.name)}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _slices(summary: Summary) -> Iterator[str]:
-    """Yield the tables of slices that the terminal shows."""
-    text = document_markdown(Document(*slice_blocks(summary, top=_ATTRIBUTES)))
-    yield from ["", text.rstrip("\n")] if text.strip() else []
-
-
-def _confidence(summary: Summary) -> Iterator[str]:
-    """Yield the tables of confidences that the terminal shows."""
-    if summary.confidence is None:
-        return
-    yield document_markdown(Document(*confidence_blocks(summary.confidence, top=_ATTRIBUTES)))
 
 
 def short_markdown(run: ShownRun) -> str:
@@ -219,21 +210,18 @@ def _worst_cases(run: ShownRun) -> Iterator[str]:
     sides = " Expected | Predicted |" if run.has_values else ""
     yield f"| Worst cases | Score | Field | Outcome |{sides}"
     yield f"|---|--:|---|---|{'---|---|' if run.has_values else ''}"
+    no_values = " | |" if run.has_values else ""
     for case in worst:
-        yield from _case_rows(case, values=run.has_values)
-
-
-def _case_rows(case: CaseResult, *, values: bool) -> Iterator[str]:
-    mistakes = list(islice(mistakes_of(case), _FIELDS + 1))
-    head = f"{in_code(case.id)} | {number(case.score)}"
-    if not mistakes:
-        state = input_text(case.input) if case.input != "ok" else case.verdict or case.status
-        yield f"| {head} |  | {in_code(state)} |{' | |' if values else ''}"
-    for field in mistakes[:_FIELDS]:
-        cells = [head, in_code(field.path), outcome_text(field.outcome)]
-        if values:
-            cells += [in_code(json_text(field.expected)), in_code(json_text(field.candidate))]
-        yield f"| {' | '.join(cells)} |"
-        head = " | "
-    if len(mistakes) > _FIELDS:
-        yield f"| {head} | … | more |{' | |' if values else ''}"
+        mistakes = list(islice(mistakes_of(case), _FIELDS + 1))
+        head = f"{in_code(case.id)} | {number(case.score)}"
+        if not mistakes:
+            state = input_text(case.input) if case.input != "ok" else case.verdict or case.status
+            yield f"| {head} |  | {in_code(state)} |{no_values}"
+        for field in mistakes[:_FIELDS]:
+            cells = [head, in_code(field.path), outcome_text(field.outcome)]
+            if run.has_values:
+                cells += [in_code(json_text(field.expected)), in_code(json_text(field.candidate))]
+            yield f"| {' | '.join(cells)} |"
+            head = " | "
+        if len(mistakes) > _FIELDS:
+            yield f"| {head} | … | more |{no_values}"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from fieldmark.errors import StorageError
-from fieldmark.model.json import Missing
 from fieldmark.report.exports.common import (
     Cell,
     Columns,
@@ -20,8 +19,8 @@ from fieldmark.report.exports.common import (
     evaluator_rows,
     field_columns,
     field_row,
-    json_text,
     row_cells,
+    scalar,
 )
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.tables import ATTRIBUTE_COLUMNS, ColumnType, attribute_cells
@@ -112,19 +111,8 @@ def _write(
     places = ", ".join("?" * len(kinds))
     database.executemany(
         f'INSERT INTO "{table}" VALUES ({places})',  # noqa: S608 - the name of a table above
-        ([_value(cell, kind) for cell, kind in zip(row, kinds, strict=True)] for row in rows),
+        ([scalar(cell, kind) for cell, kind in zip(row, kinds, strict=True)] for row in rows),
     )
     for name in ("case_id", "attribute", "outcome"):
         if table != "cases" and name in columns and table != "attributes":
             database.execute(f'CREATE INDEX "{table}_{name}" ON "{table}" ("{name}")')
-
-
-def _value(cell: Cell, kind: ColumnType) -> str | float | None:
-    if isinstance(cell, Missing):
-        return None
-    if kind is ColumnType.JSON:
-        return json_text(cell)
-    if isinstance(cell, str):  # a lone surrogate is not UTF-8
-        return cell.encode("utf-8", "backslashreplace").decode()
-    assert not isinstance(cell, list | dict)  # noqa: S101 - only columns of JSON have them
-    return cell

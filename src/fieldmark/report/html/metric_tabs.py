@@ -149,14 +149,14 @@ def _paths_by_bucket(case: CaseResult) -> dict[str, list[str]]:
 def _field(field: FieldResult, rules: Rules | None, strategies: dict[str, int]) -> list[JsonValue]:
     """Return the row of a compared field, with the number of its strategy."""
     strategy, detected = _strategy(field)
-    has_threshold = rules is not None and (not detected or strategy == "semantic")
+    without_threshold = detected and strategy != "semantic"
     return [
         field.path,
         strategies.setdefault(strategy, len(strategies)),
         detected,
         _CODES[field.outcome],
         None if field.similarity is None else round(field.similarity, 6),
-        _threshold(field, rules) if has_threshold and rules is not None else None,
+        None if rules is None or without_threshold else _threshold(field, rules),
         truncate(field.note),
     ]
 

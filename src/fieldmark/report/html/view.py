@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
@@ -116,11 +115,14 @@ def view_of(
             documents.add(rank, case_documents(case))
             if pages is not None and case.has_values:
                 sources[rank] = case.id, case.metadata
-    opened = [
-        (rank, view if pages is None else _with_pages(view, pages, sources.get(rank)))
-        for rank, view in documents.within_limit()
-        if view is not None
-    ]
+    opened: list[tuple[int, bytes]] = []
+    for rank, document in documents.within_limit():
+        if document is None:
+            continue
+        pages_member = b""
+        if pages is not None and rank in sources:
+            pages_member = b'"pages":%s,' % embedded(pages(*sources[rank]))
+        opened.append((rank, b"{%s%s" % (pages_member, document[1:])))
     manifest, comparators = run.manifest, comparators_by_attribute(run.attributes)
     view: JsonObject = {
         "name": run.name,
@@ -165,21 +167,14 @@ def view_of(
     view |= {name: part for name, part in optional.items() if part}
     compared: list[tuple[int, bytes]] = []
     if comparison is not None and before is not None:
-        changed = comparison.listed_ids
-        wanted = {case_id: rank for case_id, rank in ranks.items() if case_id in changed}
-        compared = _compared_documents(before, wanted, {rank for rank, _ in opened}, limits)
+        changed, opened_ranks = comparison.listed_ids, {rank for rank, _ in opened}
+        documents = _Documents(limits.opened_bytes // 2)
+        for case in before.cases():
+            if case.id in changed and ranks.get(case.id) in opened_ranks:
+                documents.add(ranks[case.id], case_documents(case))
+        within_limit = documents.within_limit()
+        compared = [(rank, document) for rank, document in within_limit if document is not None]
     return RunView(run=view, opened=opened, before=compared)
-
-
-def _compared_documents(
-    before: ShownRun, ranks: Mapping[str, int], opened: AbstractSet[int], limits: ReportLimits
-) -> list[tuple[int, bytes]]:
-    """Return the documents of the opened cases that changed, in the run that is compared."""
-    documents = _Documents(limits.opened_bytes // 2)
-    for case in before.cases():
-        if ranks.get(case.id) in opened:
-            documents.add(ranks[case.id], case_documents(case))
-    return [(rank, view) for rank, view in documents.within_limit() if view is not None]
 
 
 def _explain(run: ShownRun, convention: Convention) -> JsonObject:
@@ -217,15 +212,6 @@ def _advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
         }
         for cluster in clusters
     ]
-
-
-def _with_pages(
-    view: bytes, pages: PageEmbedder, source: tuple[str, JsonObject | None] | None
-) -> bytes:
-    """Return the JSON of a case with its pages as its first member."""
-    if source is None:
-        return view
-    return b'{"pages":%s,%s' % (embedded(pages(*source)), view[1:])
 
 
 class _Documents:
