@@ -75,12 +75,16 @@ def _converter(kind: pa.DataType, name: str) -> Converter:
         return _map_converter(kind, name)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         convert_item = _converter(kind.value_type, name)
-        return lambda value: [_convert(convert_item, each) for each in cast("list[object]", value)]
+        return lambda value: [_convert(convert_item, item) for item in cast("list[object]", value)]
     scalars: tuple[tuple[tuple[Callable[[pa.DataType], bool], ...], Converter], ...] = (
         ((types.is_null, types.is_boolean, types.is_integer, types.is_float64), _unchanged),
         ((types.is_string, types.is_large_string, types.is_string_view), _unchanged),
         ((types.is_decimal, types.is_date, types.is_time, types.is_timestamp), _unchanged),
-        ((types.is_float32, types.is_float16), _short_float),
+        # The shortest digits of a single-precision number: 0.1, not 0.10000000149011612.
+        (
+            (types.is_float32, types.is_float16),
+            lambda value: np.float32(cast("float", value)),
+        ),
         (
             (
                 types.is_binary,
@@ -122,11 +126,6 @@ def _convert(converter: Converter, value: object) -> object:
 
 def _unchanged(value: object) -> object:
     return value
-
-
-def _short_float(value: object) -> object:
-    """Return a single-precision number with its shortest digits: 0.1, not 0.10000000149011612."""
-    return np.float32(cast("float", value))
 
 
 _BLOCK_ROWS: Final = 256

@@ -182,7 +182,6 @@ def is_stream(source: object) -> bool:
 def buffer_stream(source: object, name: str) -> InputFile:
     """Copy the rest of an open file, text or bytes, to an unnamed temporary file."""
     read = cast("Callable[[int], object]", getattr(source, "read", None))
-
     copy = tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY)  # noqa: SIM115 - closed later
     called = getattr(source, "name", None)
     name = called if isinstance(called, str) and not called.startswith("<") else name

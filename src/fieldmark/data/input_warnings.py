@@ -114,7 +114,6 @@ def _may_be_id(value: JsonValue) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
     if value.isdigit():
         return True
-
     return read_day(value) is None and as_number(value) is None
 
 

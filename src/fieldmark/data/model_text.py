@@ -80,19 +80,15 @@ def _repair(text: str, start: int) -> _Repaired:
         tokens.append(_CONSTANTS.get(token, token))
         if not stack:
             return _Repaired("".join(tokens), match.end())
-    _drop_incomplete(tokens, stack[-1])
-    closers = [_CLOSERS[bracket] for bracket in reversed(stack)]
-    return _Repaired("".join([*tokens, *closers]), end)
-
-
-def _drop_incomplete(tokens: list[str], innermost: str) -> None:
-    """Remove a comma at the end, and a key without its value."""
-    if tokens[-1] == ":":
+    innermost = stack[-1]
+    if tokens[-1] == ":":  # a key without its value
         del tokens[-2:]
     elif _CLOSERS[innermost] == "}" and tokens[-1][0] == '"' and tokens[-2] in (innermost, ","):
-        tokens.pop()
+        tokens.pop()  # a key without its colon
     if tokens[-1] == ",":
         tokens.pop()
+    closers = [_CLOSERS[bracket] for bracket in reversed(stack)]
+    return _Repaired("".join([*tokens, *closers]), end)
 
 
 def _double_quoted(token: str) -> str:
@@ -221,9 +217,12 @@ def parse_model_text(
         if not repair:
             raise
         try:
-            return _find_repaired(answer, dialect, last=last)
+            texts = repaired_texts(answer)
+            if len(texts) == 1 or (last and texts):
+                return ParsedText(parse_text(texts[-1], dialect), REPAIRED)
         except DataError:
             raise error from None
+        raise
 
 
 def _without_thoughts(text: str) -> str:
@@ -235,17 +234,13 @@ def _without_thoughts(text: str) -> str:
     if _UNFINISHED_THOUGHTS.match(text):
         raise DataError("the text ends before the answer, within the thoughts of the model")
     end = _END_OF_THOUGHTS.search(text)
-    if end is None or _is_in_json(text, end.start()):
+    if end is None:
         return text
-    return text[end.end() :]
-
-
-def _is_in_json(text: str, position: int) -> bool:
-    """Return whether a position in a text is inside a JSON object or array."""
     try:
-        return any(start < position < end for start, end in _find_spans(text))
+        is_in_json = any(first < end.start() < last for first, last in _find_spans(text))
     except DataError:
-        return False
+        is_in_json = False
+    return text if is_in_json else text[end.end() :]
 
 
 def _find_json(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText:
@@ -261,13 +256,6 @@ def _find_json(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText:
     before, after = text[max(0, start - _FENCE_WIDTH) : start], text[end : end + _FENCE_WIDTH]
     fenced = _FENCE_START.search(before) is not None and after.lstrip().startswith("```")
     return ParsedText(values[0], "fence" if fenced else "text")
-
-
-def _find_repaired(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText:
-    texts = repaired_texts(text)
-    if len(texts) != 1 and not (last and texts):
-        raise DataError("nothing to repair")
-    return ParsedText(parse_text(texts[-1], dialect), REPAIRED)
 
 
 def _find_spans(text: str) -> list[tuple[int, int]]:

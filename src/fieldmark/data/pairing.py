@@ -54,7 +54,6 @@ from fieldmark.values.text import plural
 from fieldmark.values.value_confidences import ConfidenceReader
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 _MAX_WAITING: Final = 4096
@@ -275,7 +274,7 @@ class OffsetIndex:
         rows = self._order[candidates[matching]]
         values: list[SideValue] = [MISSING] * len(ids)
         in_file_order = np.argsort(rows)
-        batch = self._read(rows[in_file_order].tolist())
+        batch = self._read_rows(rows[in_file_order].tolist())
         for name, value, index in zip(
             batch.ids, batch.values, matching[in_file_order].tolist(), strict=True
         ):
@@ -283,7 +282,7 @@ class OffsetIndex:
                 values[index] = value
         return values
 
-    def _read(self, rows: list[int]) -> SideBatch:
+    def _read_rows(self, rows: list[int]) -> SideBatch:
         starts, last = self._starts, len(self._starts) - 1
         lines = [
             self._source.line_at(starts[row], starts[row + 1] if row < last else self._end)
@@ -299,7 +298,7 @@ class OffsetIndex:
         """Return the rows whose id is not in the truth."""
         known = np.isin(self._hashes, np.frombuffer(truth.hashes, dtype=np.int64))
         rows = np.sort(self._order[~known])
-        first = self._read(rows[: _MAX_CANDIDATE_NAMES + len(self.without_id)].tolist())
+        first = self._read_rows(rows[: _MAX_CANDIDATE_NAMES + len(self.without_id)].tolist())
         names = [name for name in first.ids if name]
         return UnmatchedCandidates(len(rows) - len(self.without_id), names[:_MAX_CANDIDATE_NAMES])
 

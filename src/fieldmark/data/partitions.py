@@ -572,15 +572,12 @@ def _parts_by_row(
     truth_rows: NDArray[np.int64],
 ) -> Iterator[Partition]:
     """Yield the rows of the truth between the edges, with the candidates of these rows."""
-    truth_ranges, *candidate_ranges = (
-        _ranges_between(side.source, side_offsets, numbers)
-        for side, side_offsets, numbers in zip(
-            sides, offsets, (edges, np.searchsorted(truth_rows, edges).tolist()), strict=False
-        )
-    )
-    yield from map(
-        Partition, truth_ranges, candidate_ranges[0] if candidate_ranges else repeat(None)
-    )
+    truth_ranges = _ranges_between(sides[0].source, offsets[0], edges)
+    candidate_ranges: Iterator[_Range | None] = repeat(None)
+    if len(sides) > 1:
+        candidate_edges = np.searchsorted(truth_rows, edges).tolist()
+        candidate_ranges = _ranges_between(sides[1].source, offsets[1], candidate_edges)
+    yield from map(Partition, truth_ranges, candidate_ranges)
 
 
 def _ranges_between(

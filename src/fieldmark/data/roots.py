@@ -81,7 +81,14 @@ class OpenedPath:
     def open(self, step: str, flags: int, stack: ExitStack, name: str = "") -> OpenedPath:
         """Open an entry of a directory, which is closed with the stack."""
         path = os.path.join(self.path, step)  # noqa: PTH118 - as it is opened
-        fd = _open_in(self._fd, step, flags) if _RELATIVE else _open_checked(path, step)
+        fd: int | None
+        if _RELATIVE:
+            try:
+                fd = os.open(step, flags, dir_fd=self._fd)
+            except (OSError, ValueError):
+                raise OutsideRootsError from None
+        else:
+            fd = _open_checked(path, step)
         if fd is not None:
             stack.callback(os.close, fd)
         return OpenedPath(name or step, fd, path)
@@ -208,20 +215,15 @@ def _split(path: str) -> list[str]:
     return steps
 
 
-def _open_in(directory: int | None, name: str, flags: int) -> int:
-    try:
-        return os.open(name, flags, dir_fd=directory)
-    except (OSError, ValueError):
-        raise OutsideRootsError from None
-
-
 def _open_checked(path: str, name: str) -> int | None:
     """Open a path whose last step must not be a link; `None` for a directory."""
     if _DEVICE.fullmatch(name):
         raise OutsideRootsError
     try:
         checked = os.lstat(path)
-        if stat.S_ISDIR(checked.st_mode) and not _is_junction(checked):
+        # A junction of Windows is a directory that is only a link to another one.
+        is_junction = getattr(checked, "st_reparse_tag", 0) == _JUNCTION
+        if stat.S_ISDIR(checked.st_mode) and not is_junction:
             return None
         if not stat.S_ISREG(checked.st_mode):
             raise OutsideRootsError
@@ -232,9 +234,3 @@ def _open_checked(path: str, name: str) -> int | None:
         os.close(fd)
         raise OutsideRootsError
     return fd
-
-
-def _is_junction(status: os.stat_result) -> bool:
-    """Return whether a directory of Windows is only a link to another one."""
-    tag: int = getattr(status, "st_reparse_tag", 0)
-    return tag == _JUNCTION

@@ -522,7 +522,6 @@ def first_duplicate(hashes: array[int]) -> tuple[int, int] | None:
             if numbers.setdefault(value, number) != number:
                 return numbers[value], number
         return None
-
     values = np.frombuffer(hashes, dtype=np.int64)
     if not (np.diff(np.sort(values)) == 0).any():
         return None

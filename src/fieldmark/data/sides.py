@@ -153,7 +153,6 @@ def _pairs_as_rows(pairs: InputLike) -> InputLike:
     """Convert pairs of Python objects to rows with both sides."""
     if isinstance(pairs, str | Path | ParsedFile):
         return pairs
-
     if is_table(type(pairs)) or is_record(pairs) or is_stream(pairs):
         return pairs
     return (
@@ -190,7 +189,7 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
                 _derive(sources[0], keys[0], keys[0].expected_key),
                 _derive(sources[1], keys[1], keys[1].candidate_key, options.confidence_key),
             )
-        sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
+        sides = list(map(_read_sample, sources, dialects))
         for side, role, named in zip(sides, Role, keys, strict=True):
             layout, layout_notes = detect_layout(side.sample, role, named, name=side.source.name)
             side.layout = layout if side.sample.ids is None else layout._replace(id_key=None)
@@ -270,9 +269,6 @@ def _derive(source: RowSource, options: Inputs, *value_keys: str | None) -> RowS
     grouped = options.group_by is not None and source.is_table
     id_key = options.id_key if _may_be_derived(options.id_key) else None
     nested = tuple(key for key in value_keys if key is not None and _may_be_derived(key))
-    if not (grouped or nested or id_key is not None):
-        return source
-
     if grouped:
         key = options.id_key or ID_KEYS[0]
         source = GroupedSource(source.name, source, options.group_by or "", key)
@@ -301,25 +297,19 @@ def _settle_single(source: ValueSource, options: Inputs) -> None:
     """Determine the content of a JSON file with both sides, from the options or its structure."""
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
-    elif can_be_keyed(source.value):
-        if paired_keys(source.value, options):
-            return
+    elif can_be_keyed(source.value) and not paired_keys(source.value, options):
         rows = source.value.values()
-        shared = set.intersection(*(set(row) if isinstance(row, dict) else set() for row in rows))
-        if shared:
+        if set.intersection(*(set(row) if isinstance(row, dict) else set() for row in rows)):
             source.settle(RowsAre.KEYED)
 
 
 def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
     """Determine what JSON files contain: documents by id if the other side has the same ids."""
     values = [source for source in sources if isinstance(source, ValueSource)]
-    if not values:
-        return []
     if options.rows is not None:
         for source in values:
             source.settle(RowsAre(options.rows))
         return []
-
     keyed = [
         source
         for source, other in zip(sources, sources[::-1], strict=True)

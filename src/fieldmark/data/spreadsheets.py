@@ -280,26 +280,20 @@ class CsvSource(RowSource):
         for block in read_line_blocks(opened.stream, limit, self.name):
             self.bytes_read = max(self.bytes_read, opened.position)
             try:
-                text = self._decode(block.raw)
+                is_utf8 = self.encoding == _UTF8
+                text = decode(block.raw) if is_utf8 else block.raw.decode(self.encoding)
             except DataError as error:
                 raise with_location(error, Location(self.name)) from None
+            except UnicodeDecodeError as error:
+                byte = block.raw[error.start]
+                message = f"neither UTF-8 nor Windows-1252: byte 0x{byte:02X}; save it as UTF-8"
+                raise DataError(message, Location(self.name)) from None
             *lines, unfinished = text.split("\n")
             for number, line in enumerate(lines, block.first):
                 # A blank line is not a row, so that the line numbers stay the same.
                 yield "\n" if number == 1 and _DELIMITER_LINE.match(line) else f"{line}\n"
             if unfinished:
                 yield unfinished
-
-    def _decode(self, raw: bytes) -> str:
-        if self.encoding == _UTF8:
-            return decode(raw)
-        try:
-            return raw.decode(self.encoding)
-        except UnicodeDecodeError as error:
-            byte = raw[error.start]
-            raise DataError(
-                f"neither UTF-8 nor Windows-1252: byte 0x{byte:02X}; save it as UTF-8"
-            ) from None
 
 
 def _detect_delimiter(sample: str) -> str:
