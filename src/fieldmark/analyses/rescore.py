@@ -450,11 +450,11 @@ def _applied(run: StoredRun, target: Convention) -> AppliedConvention:
     """Return the convention of a run with other counting options."""
     old = run.manifest.convention
     counting = described(target.counting)
-    return AppliedConvention(
+    return replace(
+        old,
         name=target.name,
         version=target.version,
         options={**old.options, **counting},
-        comparison_sha256=old.comparison_sha256,
         counting_sha256=_counting_hash(run, old, counting),
     )
 
