@@ -104,7 +104,8 @@ def _match_values(expected: list[JsonValue], candidate: list[JsonValue]) -> Part
     texts, other_texts = _texts_of(expected), _texts_of(candidate)
     indexes: Iterable[int] = range(len(expected))
     other_indexes: Iterable[int] = range(len(candidate))
-    if not _has_exponent(b" ".join([*texts, *other_texts])):
+    has_exponent = b"0e" in b" ".join([*texts, *other_texts]).translate(_DIGITS)
+    if not has_exponent:
         even, other_even = _normalized_number_texts(texts), _normalized_number_texts(other_texts)
         shared = set(even).intersection(other_even)
         if not shared:
@@ -127,25 +128,16 @@ def build_alignment(
 ) -> Alignment:
     """Return an alignment of the equal items and the chosen pairs with their similarity."""
     partners, left, right = unpaired.partners, unpaired.expected_indexes, unpaired.candidate_indexes
-    similarities: dict[int, float] = {}
+    similarities, equals = [1.0] * len(partners), [True] * len(partners)
     if chosen:
         for index, other, similarity in chosen:
-            partners[index] = other
-            similarities[index] = similarity
+            partners[index], similarities[index], equals[index] = other, similarity, False
         taken = {other for _, other, _ in chosen}
-        left = [index for index in left if index not in similarities]
+        left = [index for index in left if equals[index]]
         right = [index for index in right if index not in taken]
-    return Alignment(_rows(partners, similarities), left, right)
-
-
-def _rows(partners: Partners, similarities: dict[int, float]) -> list[ItemPair]:
-    """Return the pairs; pairs without a similarity are equal."""
-    degrees, equals = [1.0] * len(partners), [True] * len(partners)
-    for index, similarity in similarities.items():
-        degrees[index] = similarity
-        equals[index] = False
-    rows = zip(range(len(partners)), partners, degrees, equals, strict=True)
-    return cast("list[ItemPair]", list(compress(rows, map(is_not, partners, repeat(None)))))
+    rows = zip(range(len(partners)), partners, similarities, equals, strict=True)
+    pairs = list(compress(rows, map(is_not, partners, repeat(None))))
+    return Alignment(cast("list[ItemPair]", pairs), left, right)
 
 
 # --- JSON texts of items --------------------------------------------------------------------------
@@ -212,15 +204,6 @@ def canonical_order(items: Sequence[JsonValue], indexes: Iterable[int]) -> list[
     [2, 0, 1]
     """
     return sorted(sorted(indexes), key=lambda index: canonical_text(items[index]))
-
-
-def _has_exponent(text: bytes) -> bool:
-    """Whether a text may contain a number with an exponent.
-
-    >>> _has_exponent(b'{"a":1e30}'), _has_exponent(b'{"e":1.5}')
-    (True, False)
-    """
-    return b"0e" in text.translate(_DIGITS)
 
 
 def _normalized_number_texts(texts: Sequence[bytes]) -> list[bytes]:

@@ -67,22 +67,16 @@ def failure_of(case: CaseResult, known: KnownOutcomes | None = None) -> str:
     actual = outcomes_of(case)
     if actual is None:
         return f"could not be evaluated\n{_mistakes_text(case)}"
-    if not case.evaluator_results and _compared_nothing(case):
-        return "no field was compared: check the scope and the ignored fields of the rules"
+    all_ignored = all(field.outcome == "ignored" for field in case.iter_fields())
+    if all_ignored and not case.evaluator_results:
+        sides = (case.expected, case.candidate)
+        if any(is_present(side) and side not in ({}, []) for side in sides):
+            return "no field was compared: check the scope and the ignored fields of the rules"
     if case.verdict is Verdict.PASS or (actual and known is not None and not actual - known):
         return ""
     accepted = {} if known is None else known.fields
     paths = [path for path, outcome in actual.fields.items() if accepted.get(path) == outcome]
     return _mistakes_text(case, frozenset(paths))
-
-
-def _compared_nothing(case: CaseResult) -> bool:
-    """Whether no field was compared, although one of the documents has a value."""
-    if any(field.outcome != "ignored" for field in case.iter_fields()):
-        return False
-    return any(
-        is_present(side) and side not in ({}, []) for side in (case.expected, case.candidate)
-    )
 
 
 def _mistakes_text(case: CaseResult, known: Collection[str] = ()) -> str:

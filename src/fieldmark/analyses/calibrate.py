@@ -685,7 +685,10 @@ def calibrate(
     >>> calibrate(rows, match="fuzzy").best.agreement.share
     1.0
     """
-    wanted = _read_target(target)
+    try:
+        wanted = None if target is None else ThresholdTarget.parse(target)
+    except OptionError as error:
+        raise ConfigError.of(str(error)) from error
     gates = parse_gates(min, max)
     sample = Calibration(judge="", threshold=0.5, judged=_SAMPLE, target=wanted)
     unknown = [gate for gate in check_gates(gates, sample.metrics()) if not gate.known]
@@ -718,6 +721,11 @@ def calibrate(
     failed = [pair for pair in judged if pair.similarity is None]
     configured = judge.evaluator if isinstance(judge, ConfiguredEvaluator) else judge
     identity = {} if configured is None else judge_identity(configured)
+    # The hash does not depend on the order of the labels.
+    content: list[JsonValue] = [[label.pair, label.path, label.verdict] for label in usable]
+    content.sort(key=str)
+    verdicts = {(label.pair, label.path, label.verdict) for label in usable}
+    different_pairs = {(label.pair, label.path) for label in usable}
     result = Calibration(
         judge=_RECORDED if judge is None else str(identity["judge"]),
         options=cast("JsonObject", identity.get("options", {})),
@@ -734,21 +742,14 @@ def calibrate(
         target=wanted,
         seed=seed,
         unlabeled=len(read) - len(usable),
-        labels_sha256=_labels_sha256(usable),
-        contradictions=_contradictions(usable),
+        labels_sha256=canonical_sha256(content),
+        contradictions=len(verdicts) - len(different_pairs),  # pairs with both verdicts
         recorded_judges=tuple(sorted({label.judge for label in usable if label.judge}))
         if judge is None
         else (),
         spent=providers.spent(),
     )
     return replace(result, gates=_checked_gates(result, check_gates(gates, result.metrics())))
-
-
-def _read_target(target: str | None) -> ThresholdTarget | None:
-    try:
-        return None if target is None else ThresholdTarget.parse(target)
-    except OptionError as error:
-        raise ConfigError.of(str(error)) from error
 
 
 def _checked_gates(result: Calibration, gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
@@ -801,7 +802,6 @@ def _judge(
 def _evaluator(
     evaluation: str | Path, name: str | None, *, allow_code: bool
 ) -> ConfiguredEvaluator:
-
     spec = load_eval(evaluation, code=Code.ALLOW if allow_code else Code.REFUSE)
     known = [member.name for member in spec.members]
     if name is None and len(known) == 1:
@@ -859,29 +859,12 @@ def _of_path(labels: list[Label], path: str, where: str, *, required: bool) -> l
             hint = "name the rules with a comparator for the path"
             raise ConfigError.of("path: the labels have no attribute", Location(where), hint)
         return labels
-    try:
-        wanted = {path, configured_attribute(parse_path(path))}
-    except PathError:
-        wanted = {path}
+    wanted = {path, _attribute(path)}
     selected = [label for label in labels if not label.attribute or label.attribute in wanted]
     if not selected:
         listed = ", ".join(list(attributes)[:5])
         raise DataError(f"no label of {path}; the labels are of: {listed}", Location(where))
     return selected
-
-
-def _labels_sha256(labels: Sequence[Label]) -> str:
-    """Return a hash of the labels that does not depend on their order."""
-    rows: list[JsonValue] = [[label.pair, label.path, label.verdict] for label in labels]
-    return canonical_sha256(sorted(rows, key=str))
-
-
-def _contradictions(labels: Sequence[Label]) -> int:
-    """Return the number of pairs that have both verdicts."""
-    verdicts: dict[tuple[str, str], set[bool | None]] = {}
-    for label in labels:
-        verdicts.setdefault((label.pair, label.path), set()).add(label.verdict)
-    return sum(len(decisions) > 1 for decisions in verdicts.values())
 
 
 # --- similarities ---------------------------------------------------------------------------------

@@ -482,20 +482,32 @@ class ConsensusResult(ShownRecord):
 
     def document(self, *, top: int | None = 10) -> Document:
         """Return the agreement by attribute, the fields to label first, and the ranking."""
+        total = self.total
+        headline = (
+            f"{plural(len(self.candidates), 'candidate')}, {plural(self.cases, 'case')}: "
+            f"agreement {number(total.agreement)}, {total.disputed:,} of "
+            f"{plural(total.fields, 'field')} disputed, {plural(total.ties, 'tie')}"
+        )
+        remarks = [
+            f"{name} has no readable prediction for {plural(count, 'case')}"
+            for name, count in self.abstained.items()
+        ]
+        if self.without:
+            remarks.append(f"no candidate has a prediction for {plural(self.without, 'case')}")
         listed = self.disputed[:top]
         label_first: list[Block] = [
             Heading("Label first:"),
             Items(
                 lines=[Line(f"{field.case_id}  {_field_text(field)}") for field in listed],
-                more=self.total.disputed - len(listed),
+                more=total.disputed - len(listed),
                 noun="field",
             ),
         ]
         ranking = () if self.ranking is None else self.ranking.document(top=0).blocks
         return Document(
             *map(warning, self.notes),
-            Heading(_headline(self)),
-            *map(Line, _remarks(self)),
+            Heading(headline),
+            *map(Line, remarks),
             Table(
                 name="attributes",
                 columns=_ATTRIBUTES,
@@ -842,33 +854,12 @@ _PREFERENCE: Final = {
 """Which outcome of a field is better; a missing value costs less than a wrong one."""
 
 
-def _headline(consensus: ConsensusResult) -> str:
-    total = consensus.total
-    names = plural(len(consensus.candidates), "candidate")
-    ties = plural(total.ties, "tie")
-    return (
-        f"{names}, {plural(consensus.cases, 'case')}: agreement {number(total.agreement)}, "
-        f"{total.disputed:,} of {plural(total.fields, 'field')} disputed, {ties}"
-    )
-
-
-def _remarks(consensus: ConsensusResult) -> Iterator[str]:
-    for name, number_of_cases in consensus.abstained.items():
-        yield f"{name} has no readable prediction for {plural(number_of_cases, 'case')}"
-    if consensus.without:
-        yield f"no candidate has a prediction for {plural(consensus.without, 'case')}"
-
-
 def _field_text(field: DisputedField) -> str:
     """Return a field with its values and who has them."""
-    options = (
-        f"{_value_text(option.value)} ({named_together(option.candidates)})"
-        for option in field.options
-    )
+    options = []
+    for option in field.options:
+        text = "nothing"
+        if option.value is not MISSING:
+            text = shorten(strict_json(option.value).decode("utf-8", "replace"), _LONGEST)
+        options.append(f"{text} ({named_together(option.candidates)})")
     return f"{field.path}: {'; '.join(options)}{' (tie)' if field.tie else ''}"
-
-
-def _value_text(value: JsonValue | Missing) -> str:
-    if value is MISSING:
-        return "nothing"
-    return shorten(strict_json(value).decode("utf-8", "replace"), _LONGEST)

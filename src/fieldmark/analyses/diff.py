@@ -426,18 +426,20 @@ class DiffResult(ShownRecord):
         }
 
     def _rows(self) -> dict[str, dict[str, Row]]:
-        names = {
+        titles = {
             f"{key}={value}": slice_text(key, value)
             for key, values in self.summaries[0].slice_groups().items()
             for value in values
         }
+        for name in self.metrics.headline:
+            remark = self.note(name)  # the run where the metric is vacuous
+            titles[name] = f"{METRIC_TITLES[name]} ({remark})" if remark else METRIC_TITLES[name]
         groups = {
             "metrics": self.metrics.headline,
             "evaluators": self.evaluators,
             "attributes": self.attributes,
             "slices": self.slices,
         }
-        titles = {name: _title(self, name) for name in self.metrics.headline} | names
         return {
             kind: {name: _row(self, kind, name, titles, change) for name, change in group.items()}
             for kind, group in groups.items()
@@ -968,12 +970,6 @@ def _row(
         "improved": change.improved if diff.comparable else None,
         "worse": change.worse if diff.comparable else None,
     }
-
-
-def _title(diff: DiffResult, metric: str) -> str:
-    """Return the title of a metric, and the name of the run where it is vacuous."""
-    remark = diff.note(metric)
-    return f"{METRIC_TITLES[metric]} ({remark})" if remark else METRIC_TITLES[metric]
 
 
 def _ranked(attributes: Mapping[str, MetricDifference]) -> list[str]:

@@ -228,7 +228,7 @@ def doctor(directory: Path | str = ROOT, *, eval_file: Path | str | None = None)
         _plugins(),
         _directory(Path(directory)),
         _program_limits(),
-        *_terminal(),
+        _terminal(),
     ]
     if eval_file is not None:
         checks.append(_eval_file(eval_file))
@@ -355,13 +355,13 @@ def _program_limits() -> Check:
     )
 
 
-def _terminal() -> Iterator[Check]:
+def _terminal() -> Check:
     encoding = getattr(sys.stdout, "encoding", None) or "none"
     unicode = encoding.lower().replace("-", "") == "utf8"
     terminal = sys.stdout is not None and sys.stdout.isatty()
     size = f", {shutil.get_terminal_size().columns} columns" if terminal else ""
     colors = "colors" if terminal and not os.environ.get("NO_COLOR") else "no colors"
-    yield Check(
+    return Check(
         name="terminal",
         status=CheckStatus.OK if unicode else CheckStatus.WARNING,
         found=f"{'terminal' if terminal else 'no terminal'}, {encoding}{size}, {colors}",

@@ -246,20 +246,6 @@ class RankResult(ShownRecord):
                 groups.setdefault(run.rank, []).append(run)
         return [group for group in groups.values() if len(group) > 1]
 
-    def _pair_to_json(self, pair: Pair, difference: MetricDifference) -> JsonObject:
-        first, second = (self.runs[index].name for index in pair)
-        return {
-            "first": first,
-            "second": second,
-            "delta": difference.delta,
-            "interval": None if difference.interval is None else list(difference.interval),
-            "p": difference.p,
-            "p_adjusted": difference.adjusted,
-            "word": difference.word.value,
-            "better": difference.improved,
-            "worse": difference.worse,
-        }
-
     def to_dict(self) -> JsonObject:
         """Return everything as JSON."""
         names = [run.name for run in self.runs]
@@ -275,7 +261,20 @@ class RankResult(ShownRecord):
             "alpha": ALPHA,
             "best": [run.name for run in self.best],
             "runs": [run.to_json() for run in self.runs],
-            "pairs": [self._pair_to_json(*item) for item in self.pairs.items()],
+            "pairs": [
+                {
+                    "first": names[first],
+                    "second": names[second],
+                    "delta": difference.delta,
+                    "interval": None if difference.interval is None else list(difference.interval),
+                    "p": difference.p,
+                    "p_adjusted": difference.adjusted,
+                    "word": difference.word.value,
+                    "better": difference.improved,
+                    "worse": difference.worse,
+                }
+                for (first, second), difference in self.pairs.items()
+            ],
             "attributes": [
                 {
                     "attribute": attribute.path,
@@ -317,11 +316,17 @@ class RankResult(ShownRecord):
             Column("Perfect", "perfect", Format.COUNT),
             *[Column("No prediction", "unpredicted", Format.COUNT)] * has_unpredicted,
         ]
+        lower = ", lower is better" if self.less_is_better else ""
+        basis = (
+            f"{_metric_title(self.metric)}{lower} over {plural(self.cases, 'shared case')}; "
+            f"{plural(len(self.pairs), 'pair')} tested, Holm-adjusted p of at most {ALPHA}; "
+            f"convention {self.convention}"
+        )
         return Document(
             *map(warning, self.warnings),
             *map(note, self.notes),
             Heading(_conclusion(self)),
-            Line(_basis(self), Tone.QUIET),
+            Line(basis, Tone.QUIET),
             Table(name="runs", columns=columns, rows=rows),
             *map(Line, _remarks(self)),
             Table(
@@ -461,6 +466,12 @@ def rank(
         )
         for position, index in enumerate(order.order)
     ]  # fmt: skip
+    warnings = [
+        f"{name}: {text}"
+        for run, name in zip(stored, names, strict=True)
+        if run.summary is not None
+        for text in run.summary.structural_warnings
+    ]
     return RankResult(
         metric=metric,
         less_is_better=lower,
@@ -470,7 +481,7 @@ def rank(
         pairs=ranked.pairs,
         attributes=tuple(attributes),
         frontier=frontier,
-        warnings=(*_structural_warnings(stored, names), *gathered.warnings(names)),
+        warnings=(*warnings, *gathered.warnings(names)),
         notes=tuple(_notes(stored, names, rescore=rescore)),
     )
 
@@ -657,12 +668,6 @@ def _checked_metric(metric: str | None, summaries: Sequence[Summary]) -> str:
     return metric
 
 
-def _structural_warnings(stored: Sequence[StoredRun], names: Sequence[str]) -> Iterator[str]:
-    for run, name in zip(stored, names, strict=True):
-        for text in () if run.summary is None else run.summary.structural_warnings:
-            yield f"{name}: {text}"
-
-
 def _notes(stored: Sequence[StoredRun], names: Sequence[str], *, rescore: bool) -> Iterator[str]:
     if rescore:
         yield f"all runs counted with the convention of {names[0]}"
@@ -760,15 +765,6 @@ def _conclusion(board: RankResult) -> str:
         return f"Best: {best[0]}"
     similar = "equal or not" if board.runs[1].rank == 1 else "not"
     return f"Best: {best[0]}; {similar} significantly worse: {', '.join(best[1:])}"
-
-
-def _basis(board: RankResult) -> str:
-    lower = ", lower is better" if board.less_is_better else ""
-    pairs = plural(len(board.pairs), "pair")
-    return (
-        f"{_metric_title(board.metric)}{lower} over {plural(board.cases, 'shared case')}; "
-        f"{pairs} tested, Holm-adjusted p of at most {ALPHA}; convention {board.convention}"
-    )
 
 
 def _remarks(board: RankResult) -> Iterator[str]:

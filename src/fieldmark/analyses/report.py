@@ -273,33 +273,27 @@ def html_report(
     if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
         summary = replace(shown.summary, intervals=stored_intervals(stored))
         shown = replace(shown, summary=summary)
-    earlier_run = None if against is None else stored_run(against)
-    compared = None if earlier_run is None else _compared(earlier_run, stored)
-    before = None if earlier_run is None else _shown_run(earlier_run, values=values)
-    if compared is not None and not values:
-        compared = _without_values(compared)
+    comparison = before = None
+    if against is not None:
+        earlier_run = stored_run(against)
+        compared = diff(earlier_run, stored, force=True)
+        if not compared.comparable:
+            different = " and ".join(compared.different)
+            raise ConfigError.of(
+                f"{stored.path.name} and {earlier_run.path.name} have different {different}",
+                hint=f"score both runs with the same {different}",
+            )
+        comparison = ComparisonView(compared if values else _without_values(compared))
+        before = _shown_run(earlier_run, values=values)
     with relaxed_gc(), ExitStack() as stack:
         embedder = None
         if pages is not None:
             embedder = stack.enter_context(EmbeddedPages.opened(pages))
         earlier = _earlier_runs(Path(run))
-        comparison = None if compared is None else ComparisonView(compared)
         view = view_of(
             shown, comparison, before=before, earlier=earlier, limits=limits, pages=embedder
         )
         return page(view)
-
-
-def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
-    """Compare a run with an earlier one, on the cases that both contain."""
-    compared = diff(before, after, force=True)
-    if not compared.comparable:
-        different = " and ".join(compared.different)
-        raise ConfigError.of(
-            f"{after.path.name} and {before.path.name} have different {different}",
-            hint=f"score both runs with the same {different}",
-        )
-    return compared
 
 
 def _without_values(compared: DiffResult) -> DiffResult:
@@ -338,7 +332,6 @@ def _reviews(run: StoredRun) -> list[JsonObject]:
     """Return the decisions of people on a run, without the values that they were made on."""
     if not (run.path / REVIEWS).exists():
         return []
-
     reviews = (
         reviewed.to_dict() for reviewed in review_of(run, effect=False).fields[:_MAX_REVIEWS]
     )

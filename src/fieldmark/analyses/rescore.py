@@ -63,7 +63,6 @@ from fieldmark.runs.settings import RulesLike, resolve_settings
 from fieldmark.runs.stored_cases import StoredPairs, check_rescorable
 from fieldmark.runs.stored_run import StoredRun, parse_row, read_row
 from fieldmark.values.text import plural
-from fieldmark.values.value_confidences import ConfidenceOptions
 from fieldmark.version import VERSION
 
 _COMPARISON: Final = ("scope", "depth", "comparator", "aligner")
@@ -216,11 +215,15 @@ def prepare_rules(
     if stream.format_in is not None:
         settings = with_regions(settings, Inputs(format_in=stream.format_in))
     safety = settings.safety or cast("SafetyJudge | None", stream.safety)
+    confidence = settings.confidence
+    if summary.confidence is not None:  # confidences were read and scaled when the run was made
+        before = summary.confidence.options
+        confidence = before if confidence is None else replace(confidence, scale=before.scale)
     settings = replace(
         settings,
         rules=for_run(settings.rules, offline=options["offline"]),
         safety=for_run(safety, offline=options["offline"]),
-        confidence=_confidence(stored, settings.confidence),
+        confidence=confidence,
     )
     providers = ProviderSet(settings.rules, settings.safety)
     providers.check_ready()
@@ -254,14 +257,6 @@ def prepare_rules(
             hint="score the inputs again with --confidence (in Python: confidence=True)",
         )
     return prepared, stream
-
-
-def _confidence(run: StoredRun, confidence: ConfidenceOptions | None) -> ConfidenceOptions | None:
-    """Return the options of confidences, which were read and scaled when the run was made."""
-    before = run.complete_summary.confidence
-    if before is None:
-        return confidence
-    return before.options if confidence is None else replace(confidence, scale=before.options.scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -455,11 +450,11 @@ def _applied(run: StoredRun, target: Convention) -> AppliedConvention:
     """Return the convention of a run with other counting options."""
     old = run.manifest.convention
     counting = described(target.counting)
-    return AppliedConvention(
+    return replace(
+        old,
         name=target.name,
         version=target.version,
         options={**old.options, **counting},
-        comparison_sha256=old.comparison_sha256,
         counting_sha256=_counting_hash(run, old, counting),
     )
 

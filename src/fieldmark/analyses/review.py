@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import combinations
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, cast
 
@@ -214,10 +215,6 @@ def undo_review(run: RunLike, review_id: str) -> Review:
 
     Args:
         run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
-        review_id: The id of the decision.
-
-    Args:
-        run: A saved run.
         review_id: The id of the decision.
 
     >>> import fieldmark as fm
@@ -1235,7 +1232,9 @@ def _by_disagreement(stored: StoredRun, collected: _Collected, others: Sequence[
                 values: list[FieldResult | None] = [reviewed, *([None] * len(others))]
             else:
                 values = [table.get(reviewed.path) for table in tables]
-            agreement = _agreement(values)
+            pairs = list(combinations(values, 2))
+            # Two runs agree if they have the same value, or if the values of both match.
+            agreement = sum(_agree(first, second) for first, second in pairs) / len(pairs)
             if agreement < 1:
                 queued = QueuedField(
                     case=numbers[case_of_run.id],
@@ -1247,16 +1246,6 @@ def _by_disagreement(stored: StoredRun, collected: _Collected, others: Sequence[
                     ),
                 )
                 collected.add(queued, (agreement, -reviewed.weight))
-
-
-def _agreement(values: Sequence[FieldResult | None]) -> float:
-    """Return the share of pairs of runs with the same value, or with values that both match."""
-    pairs = same = 0
-    for index, value in enumerate(values):
-        for earlier in values[:index]:
-            pairs += 1
-            same += _agree(value, earlier)
-    return same / pairs if pairs else 1.0
 
 
 def _agree(first: FieldResult | None, second: FieldResult | None) -> bool:

@@ -281,8 +281,10 @@ class RunList(ShownRecord):
         for entry in entries:
             value = None
             try:
-                gate = check_gate(Gate(name=metric, limit=0), self._summary(entry.id))
-                value = None if gate.note else gate.value
+                gate = Gate(name=metric, limit=0)
+                summary = self._stored_summary(entry.id)
+                result = check_gate(gate, {} if summary is None else summary_to_json(summary))
+                value = None if result.note else result.value
                 known = True
             except OptionError as error:
                 unknown = error
@@ -306,12 +308,7 @@ class RunList(ShownRecord):
             interval = getattr(rates, rate) if rate in rates._fields else None
         return interval
 
-    def _summary(self, run: str) -> JsonObject:
-        summary = self._stored_summary(run)
-        return {} if summary is None else summary_to_json(summary)
-
     def _stored_summary(self, run: str) -> Summary | None:
-
         path = next((root / run for root in self.roots if (root / run).is_dir()), Path(run))
         return reader.open_run(path).summary
 
@@ -382,22 +379,21 @@ class RunTrend(ShownRecord):
             Column("Best so far", "best", Format.NUMBER),
             Column("", "bar"),
         )
+        others = ""
+        if self.excluded:
+            others = (
+                f"; {plural(self.excluded, 'run')} excluded: incomplete, or different data, rules"
+                " or convention (fieldmark runs RUN --trend follows another run)"
+            )
+        advice = _ADVICE[self.trend.conclusion].format(target=self.trend.target)
+        conclusion = (
+            f"best: {self.trend.best or DASH}; {advice}; convention {self.convention}{others}"
+        )
         return Document(
             Table(name="trend", columns=columns, rows=rows, top=top, noun="run", gap=1),
-            Line(self._conclusion()),
+            Line(conclusion),
             data=Data(keys, rows),
         )
-
-    def _conclusion(self) -> str:
-        runs = plural(self.excluded, "run")
-        others = (
-            f"; {runs} excluded: incomplete, or different data, rules or convention"
-            " (fieldmark runs RUN --trend follows another run)"
-            if self.excluded
-            else ""
-        )
-        advice = _ADVICE[self.trend.conclusion].format(target=self.trend.target)
-        return f"best: {self.trend.best or DASH}; {advice}; convention {self.convention}{others}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -155,7 +155,11 @@ class Money:
         check_options(self)
         object.__setattr__(self, "_limits", Tolerance(absolute=exact_fraction(self.tolerance)))
         if self.currency is not None:
-            object.__setattr__(self, "currency", _checked_currency(self.currency))
+            code, codes = self.currency.upper(), currencies().codes
+            if code not in codes:
+                message = f"must be the code of a currency, such as EUR; got {self.currency!r}"
+                raise OptionError("currency", with_hint(message, did_you_mean(code, codes)))
+            object.__setattr__(self, "currency", code)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match amounts in the same currency.
@@ -212,15 +216,6 @@ class Money:
         if self.currency is not None and (not codes or self.currency in codes):
             codes = frozenset({self.currency})
         return number, codes
-
-
-def _checked_currency(code: str) -> str:
-    """Return the code of a currency; raise an error if it is unknown."""
-    codes = currencies().codes
-    if code.upper() in codes:
-        return code.upper()
-    message = f"must be the code of a currency, such as EUR; got {code!r}"
-    raise OptionError("currency", with_hint(message, did_you_mean(code.upper(), codes)))
 
 
 # --- truth values ---------------------------------------------------------------------------------

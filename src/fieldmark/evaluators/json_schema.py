@@ -121,7 +121,11 @@ def check_schema(schema: JsonValue, *, backtracking: bool = False) -> SchemaCost
 
     `backtracking` means that it has patterns that are not matched in linear time.
     """
-    _check_size(schema)
+    for number, (_, depth) in enumerate(_inner_values(schema), start=1):
+        if number > _MAX_VALUES:
+            raise OptionError("schema", f"exceeds the limit of {_MAX_VALUES:,} values")
+        if depth > _MAX_SCHEMA_DEPTH:
+            raise OptionError("schema", f"nesting exceeds the limit of {_MAX_SCHEMA_DEPTH} levels")
     reader = _Reader(schema, backtracking=backtracking)
     reader.read()
     parts, references = reader.parts, reader.references
@@ -163,15 +167,6 @@ def pattern_bytes(schema: JsonValue) -> int:
     if sum(lengths) > _MAX_PATTERNS:
         raise OptionError("schema", f"patterns exceed the limit of {_MAX_PATTERNS:,} characters")
     return _PATTERN_BYTES // max(10, len(lengths))
-
-
-def _check_size(schema: JsonValue) -> None:
-    """Check the number of values and the nesting of a schema."""
-    for number, (_, depth) in enumerate(_inner_values(schema), start=1):
-        if number > _MAX_VALUES:
-            raise OptionError("schema", f"exceeds the limit of {_MAX_VALUES:,} values")
-        if depth > _MAX_SCHEMA_DEPTH:
-            raise OptionError("schema", f"nesting exceeds the limit of {_MAX_SCHEMA_DEPTH} levels")
 
 
 def _inner_values(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
@@ -272,7 +267,13 @@ class _Reader:
             self.known = False
         for keyword, value in schema.items():
             if keyword == "$ref":
-                self._add_reference(part, value)
+                target = self._references.resolve(value)
+                if target is MISSING:
+                    self.known = False
+                else:
+                    number = self._number(target)
+                    part.same.append(number)
+                    self.references.add((len(self.parts), number))
             elif keyword in _BY_CHILD and not (keyword == "items" and not isinstance(value, list)):
                 for name, schema_part in _named(value):
                     part.by_child[name].append(self._number(schema_part))
@@ -285,15 +286,6 @@ class _Reader:
         if "pattern" in schema or "patternProperties" in schema:
             work += self._pattern_work
         return part._replace(work=work)
-
-    def _add_reference(self, part: _Part, reference: JsonValue) -> None:
-        target = self._references.resolve(reference)
-        if target is MISSING:
-            self.known = False
-            return
-        number = self._number(target)
-        part.same.append(number)
-        self.references.add((len(self.parts), number))
 
 
 def _identifier(schema: JsonValue) -> str:

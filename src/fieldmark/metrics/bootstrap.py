@@ -36,7 +36,7 @@ from fieldmark.metrics.summary import (
 )
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
-from fieldmark.values.arrays import Bytes, Floats, Integers, Signs
+from fieldmark.values.arrays import Bytes, Floats, Signs
 
 GROUPS: Final = 512
 """The maximum number of rows of weights; more cases are drawn in random groups."""
@@ -350,7 +350,14 @@ class CaseMatrix:
             paths = self.paths[start : start + _ATTRIBUTE_BLOCK]
             cells = np.flatnonzero((self._path >= start) & (self._path < start + len(paths)))
             columns = np.eye(len(paths))[self._path[cells] - start]
-            counted = self._counted(cells)
+            # How often each of these cells occurs in each row.
+            column_of = np.full(len(self._cells), -1)
+            column_of[cells] = np.arange(len(cells))
+            column = column_of[self._cell]
+            here = column >= 0
+            at = self._row[here] * len(cells) + column[here]
+            times = np.bincount(at, self._times[here], self.rows * len(cells))
+            counted = times.astype(np.float64, copy=False).reshape(self.rows, len(cells))
             tp, _, fp, fn = (
                 product(counted, cost[:, None] * columns) for cost in self._costs[cells].T
             )
@@ -369,13 +376,3 @@ class CaseMatrix:
         occurs[self._path[self._cell[here]] * size + self._case[here]] = True
         counted: list[int] = occurs.reshape(-1, size).sum(axis=1).tolist()
         return counted
-
-    def _counted(self, cells: Integers) -> Floats:
-        """Return how often each of the given cells occurs in each row."""
-        column_of = np.full(len(self._cells), -1)
-        column_of[cells] = np.arange(len(cells))
-        column = column_of[self._cell]
-        here = column >= 0
-        at = self._row[here] * len(cells) + column[here]
-        counted = np.bincount(at, self._times[here], self.rows * len(cells))
-        return counted.astype(np.float64, copy=False).reshape(self.rows, len(cells))

@@ -138,13 +138,6 @@ def steps(score: float) -> int:
     return round(score * STEP)
 
 
-def _checksums(ids: Sequence[str]) -> list[int]:
-    try:
-        return [*map(crc32, map(str.encode, ids))]
-    except UnicodeEncodeError:
-        return [crc32(text.encode("utf-8", "surrogatepass")) for text in ids]
-
-
 class SampledCase(NamedTuple):
     """A sampled case; `draw` is the number that decides how long it stays in the sample.
 
@@ -213,7 +206,11 @@ class CaseSample:
         self.cases += len(ids)
         limit = 1 << self._threshold.bits
         further: list[SampledCase] = []
-        draws = [checksum * _MIX & 0xFFFFFFFF for checksum in _checksums(ids)]
+        try:
+            checksums = [*map(crc32, map(str.encode, ids))]
+        except UnicodeEncodeError:
+            checksums = [crc32(text.encode("utf-8", "surrogatepass")) for text in ids]
+        draws = [checksum * _MIX & 0xFFFFFFFF for checksum in checksums]
         sums: dict[int, CaseSums] = {}  # many cases share their statistics
         for index, draw in enumerate(draws):
             if draw >= limit:

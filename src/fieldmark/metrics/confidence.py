@@ -308,6 +308,10 @@ def confidence_figures(
     number = sum(level.number for level in levels)
     wrong = sum(level.wrong for level in levels)
     bins = _reliability_bins(levels)
+    squared_errors = fsum(
+        level.correct * (1 - level.confidence) ** 2 + level.wrong * level.confidence**2
+        for level in levels
+    )
     return ConfidenceFigures(
         fields=fields,
         without_confidence=fields - number,
@@ -318,7 +322,7 @@ def confidence_figures(
         ece=ratio(
             fsum(bin_.fields * abs(bin_.precision - bin_.confidence) for bin_ in bins), number
         ),
-        brier=_brier_score(levels),
+        brier=ratio(squared_errors, number),
         bins=bins,
         curve=tuple(
             CurvePoint(
@@ -340,15 +344,6 @@ def _descending(counts: Mapping[tuple[float | None, bool], int]) -> list[_Level]
         _Level(confidence, counts.get((confidence, True), 0), counts.get((confidence, False), 0))
         for confidence in sorted(confidences, reverse=True)
     ]
-
-
-def _brier_score(levels: Sequence[_Level]) -> float | None:
-    """Return the mean squared difference between the confidence and whether a value is correct."""
-    squares = fsum(
-        level.correct * (1 - level.confidence) ** 2 + level.wrong * level.confidence**2
-        for level in levels
-    )
-    return ratio(squares, sum(level.number for level in levels))
 
 
 def _reliability_bins(levels: Sequence[_Level]) -> tuple[ReliabilityBin, ...]:

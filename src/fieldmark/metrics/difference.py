@@ -341,19 +341,17 @@ def _mistakes(side: CaseInRun) -> Counter[str]:
 
 
 def row_of(number: int) -> int:
-    """Return the row of a case, by its number in the run."""
-    return number if number < GROUPS else _scramble(number) % GROUPS
+    """Return the row of a case, by its number in the run.
 
-
-def _scramble(number: int) -> int:
-    """Return a pseudo-random number for a case (SplitMix64).
-
-    Assigning sorted cases to rows in turn would make the rows similar and hide how much cases vary.
+    If there are more cases than rows, the row is pseudo-random (SplitMix64): assigning sorted cases
+    to rows in turn would make the rows similar and hide how much cases vary.
     """
+    if number < GROUPS:
+        return number
     mixed = (number + 1) * 0x9E3779B97F4A7C15 & _WORD
     mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _WORD
     mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _WORD
-    return mixed ^ mixed >> 31
+    return (mixed ^ mixed >> 31) % GROUPS
 
 
 def _differing_cells(

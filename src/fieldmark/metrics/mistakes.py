@@ -15,7 +15,7 @@ from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import DOCUMENTS, parsed
 from fieldmark.model.outcome import FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
-from fieldmark.values.equality import equal
+from fieldmark.values.equality import equal, scalars
 from fieldmark.values.paths import ROOT, leaves, resolve, resolve_unparsed
 
 if TYPE_CHECKING:
@@ -378,7 +378,7 @@ class _Sources:
         if document is MISSING:
             return ""
         if self._values is None:
-            self._values = set(_scalars(document))
+            self._values = set(scalars(document))
         if value not in self._values:  # as most are, so paths are rarely needed
             return ""
         if not self._paths:
@@ -387,16 +387,3 @@ class _Sources:
                     self._paths.setdefault((isinstance(leaf, str), leaf), []).append(path)
         others = self._paths.get((isinstance(value, str), value), ())
         return next((path for path in others if path != besides), "")
-
-
-def _scalars(document: JsonValue) -> Iterator[JsonValue]:
-    """Yield every scalar in a document, in any order."""
-    pending = [document]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            pending += item.values()
-        elif isinstance(item, list):
-            pending += item
-        else:
-            yield item

@@ -47,16 +47,17 @@ class SliceKey(NamedTuple):
         >>> key.names(Case("1", {"vendor": {"country": "DE"}})), key.names(Case("2", {}))
         (['vendor.country=DE'], ['vendor.country='])
         """
-        return [f"{self.text}={text}" for text in self._texts(case) or ("",)]
-
-    def _texts(self, case: Case) -> Sequence[str]:
+        value: JsonValue | Missing
+        document: JsonValue | Missing
         if self.path is None:
-            return value_texts(list(case.tags))
-        if not self.in_metadata:
-            document = parsed(case.expected if case.unparsed is None else case.unparsed[0])
+            value = list(case.tags)
         else:
-            document = MISSING if case.context is None else (case.context.metadata or MISSING)
-        return value_texts(MISSING if document is MISSING else resolve(document, self.path))
+            if self.in_metadata:
+                document = MISSING if case.context is None else (case.context.metadata or MISSING)
+            else:
+                document = parsed(case.expected if case.unparsed is None else case.unparsed[0])
+            value = MISSING if document is MISSING else resolve(document, self.path)
+        return [f"{self.text}={text}" for text in value_texts(value) or ("",)]
 
 
 def value_texts(value: JsonValue | Missing) -> list[str]:

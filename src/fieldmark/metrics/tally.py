@@ -119,8 +119,14 @@ class RunSums(NamedTuple):
         """
         scored = [pair for pair in counted if pair[0].score is not None]
         verdicts: Counter[Verdict | None] = Counter()
+        quality: Counter[QualityCounts] = Counter()  # many cases have the same counts
         for stats, times in counted:
             verdicts[stats.verdict] += times
+            quality[stats.quality] += times
+        columns = zip(
+            *([number * times for number in counts] for counts, times in quality.items()),
+            strict=True,
+        )
         return cls(
             cases=CaseTotals(
                 total=sum([times for _, times in counted]),
@@ -141,18 +147,9 @@ class RunSums(NamedTuple):
             recalls=_sum([(stats.recall, times) for stats, times in scored]),
             f1s=_sum([(stats.f1_in_mean, times) for stats, times in scored]),
             safety=_sum([(stats.safety, times) for stats, times in counted]),
-            quality=_quality_sum(counted),
+            quality=QualityCounts(*map(sum, columns)),
             qualities=QualitySums.of(counted),
         )
-
-
-def _quality_sum(counted: Sequence[tuple[CaseStats, int]]) -> QualityCounts:
-    # Many cases have the same counts.
-    times_of: Counter[QualityCounts] = Counter()
-    for stats, times in counted:
-        times_of[stats.quality] += times
-    columns = zip(*[[size * times for size in key] for key, times in times_of.items()], strict=True)
-    return QualityCounts(*map(sum, columns))
 
 
 def _sum(values: Iterable[tuple[float | None, int]]) -> ExactSum:

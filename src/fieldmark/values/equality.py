@@ -103,7 +103,7 @@ def typed_key(value: JsonValue) -> Hashable:
             return text
         return orjson.dumps(_integral_floats_as_integers(value), option=_SORTED)
     except (TypeError, ValueError, OverflowError, RecursionError):
-        if any(scalar != scalar for scalar in _scalars(value)):  # noqa: PLR0124 - only NaN does
+        if any(scalar != scalar for scalar in scalars(value)):  # noqa: PLR0124 - only NaN does
             return object()
         return _serialize(value, _typed_scalar_text)
 
@@ -128,7 +128,8 @@ def integer_text(number: int) -> str:
         return hex(number)
 
 
-def _scalars(value: JsonValue) -> Iterator[JsonValue]:
+def scalars(value: JsonValue) -> Iterator[JsonValue]:
+    """Yield every scalar in a value, in any order."""
     pending = [value]
     while pending:
         item = pending.pop()

@@ -420,8 +420,8 @@ def overlaps(
     places, others = (curved & (ious > 0)).nonzero()
     ious[curved] = 0.0
     if len(places):
-        ours_drawn, theirs_drawn = _drawn(expected), _drawn(candidate)
-        ious[places, others] = _polygon_ious(ours_drawn[places], theirs_drawn[others])
+        expected_drawn, candidate_drawn = _drawn(expected), _drawn(candidate)
+        ious[places, others] = _polygon_ious(expected_drawn[places], candidate_drawn[others])
     return ious
 
 

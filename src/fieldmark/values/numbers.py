@@ -157,20 +157,16 @@ def _printed_amount(
         return None
     formats = _AUTO if number_format is NumberFormat.AUTO else (number_format,)
     readings = (_DIGITS[name].match(digits) for name in formats)
-    numbers = [
-        _decimal(match)
-        for match in readings
-        if match is not None and (whole is None or not match["part"])
-    ]
+    numbers: list[Decimal] = []
+    for match in readings:
+        if match is None or (whole is not None and match["part"]):
+            continue
+        integer, part = match["whole"].translate(_UNGROUPED), match["part"]
+        numbers.append(Decimal(f"{integer}.{part}" if part else integer))
     if not numbers:
         return None
     number = -numbers[0] if signs == "-" else numbers[0]
     return Amount(number, currencies, percent, len(set(numbers)) > 1)
-
-
-def _decimal(digits: re.Match[str]) -> Decimal:
-    whole, part = digits["whole"].translate(_UNGROUPED), digits["part"]
-    return Decimal(f"{whole}.{part}" if part else whole)
 
 
 @lru_cache(maxsize=512)

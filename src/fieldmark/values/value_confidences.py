@@ -152,7 +152,12 @@ class ConfidenceReader:
         >>> reader.read({"total": {"value": 10, "confidence": "98%"}})[:2]
         ({'total': 10}, {'total': 0.98})
         """
-        others = 0 if self.options.value else sum(map(self._has_other_keys, _objects(document)))
+        others = 0
+        if not self.options.value:
+            # Objects that have a value, a confidence and further keys are not wrappers.
+            for item in _objects(document):
+                keys = _standard_keys(item)
+                others += keys is not None and len(item) > len(keys)
         separation = _Separation(self, is_wrapped=not others)
         scale = self.options.scale
         largest_scale = 0
@@ -174,11 +179,6 @@ class ConfidenceReader:
             named = options.value, options.confidence
             return named if named[0] in value and named[1] in value else None
         return _standard_keys(value)
-
-    def _has_other_keys(self, value: JsonObject) -> bool:
-        """Whether an object has a value, a confidence and further keys."""
-        keys = _standard_keys(value)
-        return keys is not None and len(value) > len(keys)
 
 
 def _standard_keys(value: JsonObject) -> tuple[str, str] | None:

@@ -331,8 +331,11 @@ class RuleInferrer:
             return _list_rule(path, *key, evidence)
         choices = list(self._alignments(path))
         lost: list[int] = []
+        rules_of_fields = [rule for rule in fields if rule.path.startswith(f"{path}[*]")]
         for choice in choices if evidence.sample.pairs else ():
-            lost.append(self._lost_pairs(path, choice.settings, fields))
+            rules = [*rules_of_fields, _list_rule(path, choice.settings, "", evidence)]
+            pairs = evidence.sample.pairs_under(self._read_rules(rules), path)
+            lost.append(max(0, evidence.sample.pairs - pairs))
             if not lost[-1]:
                 break
         fewest = min(lost, default=0)
@@ -349,14 +352,6 @@ class RuleInferrer:
         if not path and best.settings == {"align": "greedy"}:
             return None
         return _list_rule(path, best.settings, reason, evidence)
-
-    def _lost_pairs(self, path: str, settings: Settings, fields: Sequence[InferredRule]) -> int:
-        """Return how many pairs are lost if a list has these settings and its fields have rules."""
-        evidence = self._evidence[path]
-        rules = [rule for rule in fields if rule.path.startswith(f"{path}[*]")]
-        rules.append(_list_rule(path, settings, "", evidence))
-        pairs = evidence.sample.pairs_under(self._read_rules(rules), path)
-        return max(0, evidence.sample.pairs - pairs)
 
     def _infer_key(self, path: str) -> Proposal | None:
         """Return the field that identifies each item on both sides."""
@@ -516,7 +511,8 @@ class AttributeEvidence:
             if value in self.texts or len(self.texts) <= _MAX_ENUMERATION:
                 self.texts[value] += 1
             self.proper_names += _is_proper_name(value)
-            self.postal_addresses += _is_postal_address(value)
+            has_number = any(map(str.isdecimal, value))
+            self.postal_addresses += has_number and len(value.split()) >= _MIN_ADDRESS_WORDS
             self.has_decimal_mark |= _DECIMAL_MARK.search(value) is not None
             self.with_time += Reader.DATE in readers and _TIME.search(value) is not None
             self.has_plain_digits |= value.strip().isdecimal()
@@ -683,12 +679,6 @@ def _is_proper_name(text: str) -> bool:
     """
     words = [word for word in re.findall(r"[^\W\d_]+", text) if word not in _STOP_WORDS]
     return 0 < len(words) <= _MAX_NAME_WORDS and not any(word[0].islower() for word in words)
-
-
-def _is_postal_address(text: str) -> bool:
-    """Whether a text has several words and a number."""
-    has_number = any(map(str.isdecimal, text))
-    return has_number and len(text.split()) >= _MIN_ADDRESS_WORDS
 
 
 def _objects(items: list[JsonValue]) -> list[JsonObject]:

@@ -495,7 +495,10 @@ class _SchemaReader:
                 if named
                 else f"{why}; {OPTIONS_KEY}: {', '.join(overrides)}"
             )
-        if shape.description and "description" not in settings and _is_judged(settings):
+        match = settings.get("match")
+        strategy = match.get("type") if isinstance(match, dict) else match
+        # A language model may compare the field, and reads its description.
+        if strategy == "semantic" and shape.description and "description" not in settings:
             settings = {**settings, "description": shape.description}
         described = f"{shorten(shape.description, _MAX_DESCRIPTION)}: " if shape.description else ""
         rule = InferredRule(path=path or ROOT, settings=settings, reason=f"{described}{why}")
@@ -504,12 +507,6 @@ class _SchemaReader:
 
     def _refuse(self, message: str) -> None:
         raise _TooLargeError.of(f"schema: {message}", self._located.location)
-
-
-def _is_judged(settings: Settings) -> bool:
-    """Whether a language model may compare the field."""
-    match = settings.get("match")
-    return (match.get("type") if isinstance(match, dict) else match) == "semantic"
 
 
 def _without_strategy(settings: Settings, overrides: Mapping[str, JsonValue]) -> Settings:

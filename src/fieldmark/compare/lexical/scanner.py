@@ -345,7 +345,9 @@ def _value(
 def _periods(parts: Mapping[str, str | None]) -> Iterator[Period]:
     """Yield the periods that the parts of a date can mean; a day is a period too."""
     written = parts.get("year") or parts.get("short")
-    year = None if written is None else _full_year(written.strip("'"))
+    year = None if written is None else int(written.strip("'"))
+    if year is not None and year < _CENTURY:
+        year += 2000
     name, last = parts.get("name"), parts.get("last")
     if parts.get("one"):
         first, second = int(parts["one"] or 0), int(parts["two"] or 0)
@@ -377,12 +379,6 @@ def _periods(parts: Mapping[str, str | None]) -> Iterator[Period]:
 
 _LEAP_YEAR: Final = 2000
 _CENTURY: Final = 100
-
-
-def _full_year(digits: str) -> int:
-    """Return the year with its century; a two-digit year is after 2000."""
-    year = int(digits)
-    return year + 2000 if year < _CENTURY else year
 
 
 def _day_period(year: int | None, month: int, day: int) -> Iterator[Period]:

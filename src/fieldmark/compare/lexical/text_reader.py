@@ -41,7 +41,8 @@ def read_text(text: str) -> tuple[TextToken, ...]:
     >>> [token.written for token in read_text("Paid $1,500.00 on 3 May 2024")]
     ['Paid', '$1,500.00', 'on', '3 May 2024']
     """
-    return _read_short_text(text) if len(text) <= _CACHED_LENGTH else _read_tokens(text)
+    read_tokens = _read_tokens if len(text) <= _CACHED_LENGTH else _read_tokens.__wrapped__
+    return read_tokens(text)
 
 
 _CACHED_LENGTH: Final = 80
@@ -49,10 +50,6 @@ _CACHED_LENGTH: Final = 80
 
 
 @lru_cache(maxsize=4096)
-def _read_short_text(text: str) -> tuple[TextToken, ...]:
-    return _read_tokens(text)
-
-
 def _read_tokens(text: str) -> tuple[TextToken, ...]:
     folded = fold(text)
     pieces = _join_numbers(_read_number_words(list(scan(folded))))
@@ -164,15 +161,6 @@ _WEIGHTS: Final[Mapping[str, float]] = {
     **dict.fromkeys(FUNCTION_WORDS, 0.0),
 }
 _INITIAL_WEIGHT: Final = 0.3
-
-
-def _negated(word: str) -> tuple[str, ...] | None:
-    """Return the words of a negation by prefix: non- or un-."""
-    for prefix in ("non", "un"):
-        negated = word.removeprefix(prefix)
-        if negated != word and len(negated) > _MIN_STEM and not word.startswith(tuple(NOT_NEGATED)):
-            return NEGATION, negated
-    return None
 
 
 # --- numbers as words, ranges and units that stand only once --------------------------------------
@@ -502,12 +490,13 @@ def _plain_tokens(piece: Piece, stem: str, *, content: bool = False) -> list[Tex
     street = _STREET.match(word)
     if street and piece.dotted:
         return [_word_token(f"{street['name']}strass", piece)]
-    parts = _negated(word)
-    if parts:
-        return [
-            _word_token(NEGATION, piece),
-            *_plain_tokens(piece._replace(text=parts[1]), _stem(parts[1])),
-        ]
+    for prefix in ("non", "un"):
+        negated = word.removeprefix(prefix)
+        if negated != word and len(negated) > _MIN_STEM and not word.startswith(tuple(NOT_NEGATED)):
+            return [
+                _word_token(NEGATION, piece),
+                *_plain_tokens(piece._replace(text=negated), _stem(negated)),
+            ]
     replaced = _replacements().get((stem,))
     if replaced and piece.text not in CODES:
         return [_word_token(meaning, piece) for meaning in replaced]

@@ -317,7 +317,13 @@ class _Parser:
     def _expression(self, floor: int) -> Node:
         """Parse operators with a precedence above the floor."""
         begin = self._token
-        left = self._prefix()
+        if begin.kind not in _VALUE_KINDS and begin.text not in _PREFIXES:
+            self._unexpected("a value or a condition")
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise ExpressionError(begin.column, f"nesting exceeds the limit of {MAX_DEPTH} levels")
+        left = self._parse_prefix(self._next())
+        self._depth -= 1
         while (binding := self._binding()) > floor:
             if binding in {_SUM, _PRODUCT}:
                 first = _as_operand(left, begin.column)
@@ -355,19 +361,8 @@ class _Parser:
             return _NOTHING
         return _BINDING.get(token.text, _NOTHING)
 
-    def _prefix(self) -> Node:
-        """Parse the beginning of an expression."""
-        token = self._token
-        if token.kind not in _VALUE_KINDS and token.text not in _PREFIXES:
-            self._unexpected("a value or a condition")
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise ExpressionError(token.column, f"nesting exceeds the limit of {MAX_DEPTH} levels")
-        node = self._parse_prefix(self._next())
-        self._depth -= 1
-        return node
-
     def _parse_prefix(self, token: Token) -> Node:
+        """Parse the beginning of an expression."""
         match token.kind, token.text:
             case TokenKind.NUMBER, text:
                 return Constant(text=text, constant=Decimal(text))
