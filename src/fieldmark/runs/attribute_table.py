@@ -99,7 +99,9 @@ class RowNumbers:
     def _number(self, attribute: Attribute) -> int:
         number = (self.seeds or {}).get(attribute)
         if number is None:
-            number = _content_number(attribute)
+            content = repr(astuple(attribute)).encode("utf-8", "surrogatepass")
+            digest = hashlib.blake2b(content, digest_size=7).digest()
+            number = int.from_bytes(digest, "big") & (_CONTENT - 1) | _CONTENT
             self._new.append((number, attribute))
         return number
 
@@ -111,12 +113,6 @@ def is_list(attribute: Attribute) -> bool:
 
 def _list_attribute(path: str) -> Attribute:
     return Attribute(path=path, comparator=_ALIGN)
-
-
-def _content_number(attribute: Attribute) -> int:
-    content = repr(astuple(attribute)).encode("utf-8", "surrogatepass")
-    digest = hashlib.blake2b(content, digest_size=7)
-    return int.from_bytes(digest.digest(), "big") & (_CONTENT - 1) | _CONTENT
 
 
 class AttributeTreeWriter:

@@ -6,7 +6,7 @@ A case names its files in `metadata.pages`, or they are named after its id: `ID.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -60,15 +60,14 @@ def page_names(
     for extension in _EXTENSIONS:
         if folder.has(name := f"{case_id}.{extension}"):
             return [name]
-    return list(_numbered(case_id, folder))
-
-
-def _numbered(case_id: str, folder: PageFolder) -> Iterator[str]:
+    pages: list[str] = []
     for number in range(1, MAX_PAGES + 1):
         names = (f"{case_id}/{number}.{extension}" for extension in _EXTENSIONS)
-        if (name := next(filter(folder.has, names), None)) is None:
-            return
-        yield name
+        page = next(filter(folder.has, names), None)
+        if page is None:
+            break
+        pages.append(page)
+    return pages
 
 
 def looked_for(case_id: str) -> str:

@@ -377,13 +377,13 @@ def with_regions(settings: Settings, reading: Inputs) -> Settings:
         Rule(path="crowd", comparator=Ignore()),
     )
 
-    def with_ours(rules: Rules) -> Rules:
+    def with_region_rules(rules: Rules) -> Rules:
         return replace(rules, fields=(*region_rules, *rules.fields))
 
     return replace(
         settings,
-        rules=with_ours(settings.rules),
-        own_rules={name: with_ours(rules) for name, rules in settings.own_rules.items()},
+        rules=with_region_rules(settings.rules),
+        own_rules={name: with_region_rules(rules) for name, rules in settings.own_rules.items()},
         convention=settings.convention.with_options({"ignore_scope": "all"}),
     )
 

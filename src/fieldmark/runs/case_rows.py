@@ -235,8 +235,14 @@ class CaseEncoder:
                 # If non-finite numbers were read, one may have been written as null.
                 odd = non_finite and b"null" in text and unparsed(candidate) is None
                 parts += [b',"candidate":', finite_json(candidate) if odd else text]
-                if marked := _non_finite(result) if odd else result.non_finite:
-                    parts += [b',"non_finite":', strict_json(sorted(marked))]
+                non_finite_fields = result.non_finite
+                if odd:
+                    fields = enumerate(with_parsed_documents(result).iter_fields())
+                    non_finite_fields = frozenset(
+                        position for position, field in fields if NON_FINITE in field.finite().flags
+                    )
+                if non_finite_fields:
+                    parts += [b',"non_finite":', strict_json(sorted(non_finite_fields))]
         if result.overall is not None or result.evaluator_results:
             evaluations: dict[str, object] = {}
             if values and result.overall is not None:
@@ -290,12 +296,6 @@ def _sums_json(
         "totals": totals,
     }
     return orjson.dumps(record)[1:-1]
-
-
-def _non_finite(result: CaseResult) -> frozenset[int]:
-    """Return the positions of the fields whose candidate is not finite."""
-    fields = enumerate(with_parsed_documents(result).iter_fields())
-    return frozenset(position for position, value in fields if NON_FINITE in value.finite().flags)
 
 
 def _document_json(document: JsonValue | Missing | Document) -> bytes:
@@ -407,28 +407,24 @@ class CaseDecoder:
         """
         divided = kernel.divide_row(line, MISSING) if self._unparsed else None
         try:
-            if divided is None:
-                return self._decode(line)
-            case_id, record, documents = divided
+            if divided is not None:
+                case_id, record, documents = divided
+                like = self._known.get(record) or self._record(record)
+                case = Case(case_id, None, MISSING, *like.case[3:8], documents)
+                return None, _with_case(like, case, has_values=True)
+            parts = divide_row(line)
+            if parts is None:
+                return None
+            case_id, segment, record, end = parts
             like = self._known.get(record) or self._record(record)
+            if end < 0:
+                return segment, _with_case(like, like.case._replace(id=case_id), has_values=False)
+            truth, key, answer = line[end + len(_EXPECTED) : -len(_ROW_END)].partition(_CANDIDATE)
+            candidate = read_json(answer) if key else MISSING
+            case = Case(case_id, read_json(truth), candidate, *like.case[3:8])
+            return segment, _with_case(like, case, has_values=True)
         except (KeyError, TypeError, ValueError, IndexError):
             return None
-        case = Case(case_id, None, MISSING, *like.case[3:8], documents)
-        return None, _with_case(like, case, has_values=True)
-
-    def _decode(self, line: bytes) -> tuple[int | None, CaseResult] | None:
-        """Decode a line, and parse its documents; an invalid record or document is an error."""
-        parts = divide_row(line)
-        if parts is None:
-            return None
-        case_id, segment, record, end = parts
-        like = self._known.get(record) or self._record(record)
-        if end < 0:
-            return segment, _with_case(like, like.case._replace(id=case_id), has_values=False)
-        truth, key, answer = line[end + len(_EXPECTED) : -len(_ROW_END)].partition(_CANDIDATE)
-        candidate = read_json(answer) if key else MISSING
-        case = Case(case_id, read_json(truth), candidate, *like.case[3:8])
-        return segment, _with_case(like, case, has_values=True)
 
     def _record(self, record: bytes) -> CaseResult:
         """Decode a record as the row of a case without id and documents."""
@@ -487,7 +483,16 @@ def case_from_json(
         results = tuple(from_json(EvaluatorResult, evaluator) for evaluator in evaluators)
         if not results or any(result.type != SAFETY for result in results):
             overall = from_json(Score, row)
-    outcomes = _outcomes(row, attributes)
+    cells, comparisons, items = row["cells"], row.get("comparisons", []), row.get("items", [])
+    if not _are_cells(cells) or not isinstance(comparisons, list) or not isinstance(items, list):
+        raise ValueError("cells, comparisons and items must be arrays")
+    outcomes = Outcomes(
+        cells=attributes.cells(cells),
+        comparisons=dict(_comparison_from_json(comparison, cells) for comparison in comparisons),
+        items=[_item(item, attributes) for item in items],
+        fallback=row.get("fallback") is True,
+    )
+    non_finite = row.get("non_finite")
     return CaseResult(
         case_of_row(row),
         outcomes,
@@ -497,13 +502,9 @@ def case_from_json(
         results,
         overall,
         "expected" in row,
-        _positions(row.get("non_finite")),
-        _confidences(row.get("confidence"), len(cast("list[JsonValue]", row["cells"]))),
+        frozenset(non_finite) if _are_cells(non_finite) else frozenset(),
+        _confidences(row.get("confidence"), len(cells)),
     )
-
-
-def _positions(stored: JsonValue) -> frozenset[int]:
-    return frozenset(stored) if _are_cells(stored) else frozenset()
 
 
 def _confidences(stored: JsonValue, fields: int) -> dict[int, float | None] | None:
@@ -579,18 +580,6 @@ def _numbers(value: JsonValue) -> dict[str, int]:
     if not isinstance(value, dict):
         raise TypeError("counts must be an object")
     return {name: number for name, number in value.items() if isinstance(number, int)}
-
-
-def _outcomes(row: JsonObject, attributes: StoredAttributes) -> Outcomes:
-    cells, comparisons, items = row["cells"], row.get("comparisons", []), row.get("items", [])
-    if not _are_cells(cells) or not isinstance(comparisons, list) or not isinstance(items, list):
-        raise ValueError("cells, comparisons and items must be arrays")
-    return Outcomes(
-        cells=attributes.cells(cells),
-        comparisons=dict(_comparison_from_json(comparison, cells) for comparison in comparisons),
-        items=[_item(item, attributes) for item in items],
-        fallback=row.get("fallback") is True,
-    )
 
 
 def _are_cells(cells: JsonValue) -> TypeGuard[list[int]]:

@@ -36,8 +36,16 @@ def compare_cases(plan: Plan, cases: Sequence[Case]) -> list[Outcomes]:
         return plan.compare_all(documents_of(cases))
     except Exception:  # noqa: BLE001 - compare the cases again, one by one
         plan.discard_deferred()
-        safe = compile_plan(safe_rules(plan.rules), plan.table)
-        return [_compare_one(safe, case) for case in cases]
+    safe = compile_plan(safe_rules(plan.rules), plan.table)
+    outcomes: list[Outcomes] = []
+    for case in cases:
+        try:
+            outcomes += safe.compare_all(documents_of([case]))
+        except Exception as error:  # noqa: BLE001 - outside its comparators: the whole case fails
+            safe.discard_deferred()
+            cell = safe.table.add(Attribute(path="$", comparator="")) << CELL_BITS | _FAILED_FACT
+            outcomes.append(Outcomes(cells=[cell], comparisons={0: _failed(error)}))
+    return outcomes
 
 
 def score_or_error(
@@ -55,16 +63,6 @@ def score_or_error(
         return result
     misses = (*result.misses, f"{ROOT} (evaluation error: {result.reasoning})")
     return replace(result, score=0.0, verdict=Verdict.FAIL, misses=misses, status=Status.OK)
-
-
-def _compare_one(plan: Plan, case: Case) -> Outcomes:
-    """Compare one case; an exception outside its comparators is an error of the whole case."""
-    try:
-        return plan.compare_all([case.unparsed or (case.expected, case.candidate)])[0]
-    except Exception as error:  # noqa: BLE001
-        plan.discard_deferred()
-        number = plan.table.add(Attribute(path="$", comparator=""))
-        return Outcomes(cells=[number << CELL_BITS | _FAILED_FACT], comparisons={0: _failed(error)})
 
 
 def _failed(error: Exception) -> Comparison:

@@ -138,18 +138,17 @@ def with_optional_truth(spec: EvalSpec) -> EvalSpec:
         [side] = stream.sides
         if not side.has_ids or side.layout.value_key not in keys:
             return spec
-        cases = tuple(_without_expected(case) for batch in stream.batches() for case in batch)
+        cases = tuple(
+            InlineCase(
+                id=case.id,
+                tags=case.tags,
+                input=MISSING if case.context is None else case.context.input,
+                metadata=None if case.context is None else case.context.metadata,
+            )
+            for batch in stream.batches()
+            for case in batch
+        )
     return replace(spec, cases=cases, candidates=spec.cases)
-
-
-def _without_expected(case: Case) -> InlineCase:
-    context = case.context
-    return InlineCase(
-        id=case.id,
-        tags=case.tags,
-        input=MISSING if context is None else context.input,
-        metadata=None if context is None else context.metadata,
-    )
 
 
 def _row(case: InlineCase) -> JsonObject:

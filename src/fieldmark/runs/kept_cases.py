@@ -126,14 +126,14 @@ class KeptCases:
 
 def _size(results: Sequence[CaseResult]) -> int:
     """Return the approximate size of documents as JSON, from the largest of three cases."""
-    places = {0, len(results) // 2, len(results) - 1} if results else set()
+    indexes = {0, len(results) // 2, len(results) - 1} if results else set()
     sizes = [
         sum(
             len(strict_json(document))
             for document in (case.expected, case.candidate)
             if document is not MISSING
         )
-        for case in (with_parsed_documents(results[index]).case for index in places)
+        for case in (with_parsed_documents(results[index]).case for index in indexes)
     ]
     return len(results) * max(sizes, default=0)
 

@@ -310,25 +310,21 @@ def _stored_totals(totals: GroupTotals) -> _Totals:
 
 def _restore_totals(totals: GroupTotals, stored: _Totals, table: AttributeTable) -> None:
     cells: Counter[int] = Counter()
-    for cell, times in stored.cells:
-        cells[cell] += times
+    for cell, count in stored.cells:
+        cells[cell] += count
     _check_cells(cells, table)
     totals.tally.__setstate__((table, cells, stored.sums))
     if stored.sample is not None:
-        totals.sample = _restored_sample(stored.sample, table)
+        sampled: list[SampledCase] = []
+        for case in stored.sample.kept:
+            case_cells, times = array("q", case.cells), array("q", case.times)
+            _check_cells(case_cells, table)
+            sampled.append(case._replace(cells=case_cells, times=times))
+        sample = totals.sample = CaseSample(table)
+        cases, limit, bits, _ = stored.sample
+        sample.__setstate__((table, cases, limit, bits, sampled))
     if stored.confidence is not None:
         totals.confidence = ConfidenceTally.restored(stored.confidence)
-
-
-def _restored_sample(stored: _Sample, table: AttributeTable) -> CaseSample:
-    sampled: list[SampledCase] = []
-    for case in stored.kept:
-        cells, times = array("q", case.cells), array("q", case.times)
-        _check_cells(cells, table)
-        sampled.append(case._replace(cells=cells, times=times))
-    sample = CaseSample(table)
-    sample.__setstate__((table, stored.cases, stored.limit, stored.bits, sampled))
-    return sample
 
 
 def _restored_result(

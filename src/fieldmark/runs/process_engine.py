@@ -220,7 +220,6 @@ _open: Final = ExitStack()
 
 
 def _start_worker(job: Job, spools: str, parent: int, files: Sequence[int]) -> None:
-    """Prepare a worker process."""
     global _worker  # noqa: PLW0603 - an initializer has no other way to pass state
     # Interrupts are handled by the parent.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -233,10 +232,19 @@ def _start_worker(job: Job, spools: str, parent: int, files: Sequence[int]) -> N
     names = (str(Path(spools) / f"{os.getpid()}-{number}") for number in count())
 
     def work(task: Task) -> _SpooledResult:
-        name, sizes = next(names), list[int]()
+        name, size = next(names), 0
+
+        def append(rows: Iterable[bytes]) -> None:
+            nonlocal size
+            try:
+                with Path(name).open("ab") as spool:
+                    size += spool.write(b"".join(rows))
+            except OSError as error:
+                raise StorageError(f"cannot write {name}: {error.strerror}") from error
+
         with relaxed_gc():
-            result = worker.work(task, lambda rows: sizes.append(_append(name, rows)))
-        return _SpooledResult(result, name, sum(sizes))
+            result = worker.work(task, append)
+        return _SpooledResult(result, name, size)
 
     _worker = work
 
@@ -244,15 +252,6 @@ def _start_worker(job: Job, spools: str, parent: int, files: Sequence[int]) -> N
 def _work(task: Task) -> _SpooledResult:
     assert _worker is not None  # noqa: S101 - the initializer has set it
     return _worker(task)
-
-
-def _append(name: str, rows: Iterable[bytes]) -> int:
-    """Append rows to a file and return their size in bytes."""
-    try:
-        with Path(name).open("ab") as spool:
-            return spool.write(b"".join(rows))
-    except OSError as error:
-        raise StorageError(f"cannot write {name}: {error.strerror}") from error
 
 
 def run_partitions(

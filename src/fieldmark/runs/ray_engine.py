@@ -115,7 +115,11 @@ def run_on_ray(
         # and short, and Ray may crash if a task is cancelled while it finishes.
         while True:
             most = _most_running(workers)
-            waiting = _unfinished(pending)
+            waiting = [result for result, _ in pending]
+            if waiting:
+                _, waiting = ray.wait(
+                    waiting, num_returns=len(waiting), timeout=0, fetch_local=False
+                )
             free = min(most - len(waiting), _AHEAD * most - len(pending))
             for task in islice(tasks, max(0, free)):
                 pending.append(cast("_Result", work.remote(key, shared, VERSION, task)))
@@ -128,7 +132,7 @@ def run_on_ray(
                 ray.wait(waiting, fetch_local=False)
                 continue
             fetched = _fetched(result)
-            yield fetched._replace(rows=_rows(rows) if job.keep_rows else ())
+            yield fetched._replace(rows=map(_fetched, [rows]) if job.keep_rows else ())
             pending.popleft()
 
 
@@ -269,10 +273,6 @@ def _worker_of(key: str, job: ObjectRef[Job]) -> Worker:
     return _worker[1]
 
 
-def _rows(rows: ObjectRef[bytes]) -> Iterator[bytes]:
-    yield _fetched(rows)
-
-
 def _fetched(reference: ObjectRef[_Value]) -> _Value:
     """Wait for a value; an error of a task is raised as in this process."""
     try:
@@ -285,13 +285,6 @@ def _fetched(reference: ObjectRef[_Value]) -> _Value:
         reason = str(error).strip().partition("\n")[0]
         message = f"a task failed {_MAX_RETRIES + 1} times because its worker was lost: {reason}"
         raise WorkersDiedError(message) from error
-
-
-def _unfinished(pending: Iterable[_Result]) -> list[ObjectRef[PartitionResult]]:
-    results = [result for result, _ in pending]
-    if not results:
-        return []
-    return ray.wait(results, num_returns=len(results), timeout=0, fetch_local=False)[1]
 
 
 def _most_running(workers: int | None) -> int:

@@ -135,7 +135,12 @@ def fetch_run(url: str) -> Path:
                 remote.download(name, path / name)
             if complete:
                 remote.download(RESULTS, path / RESULTS)
-                _check_sizes(remote.name, path, manifest)
+                sizes = _size(path / SUMMARY), _size(path / RESULTS)
+                if manifest.headline and sizes != manifest.headline.sizes:
+                    message = (
+                        f"{SUMMARY} and {RESULTS} do not have the sizes recorded in {MANIFEST}"
+                    )
+                    raise DataError(message, Location(remote.name))
             else:
                 _join_parts(remote, path / RESULTS)
             write_atomic(path / MANIFEST, content)
@@ -157,15 +162,6 @@ def _read_manifest(remote: RemoteDirectory) -> tuple[bytes, Manifest]:
         return content, from_json(Manifest, read_document(content))
     except ValueError as error:
         raise DataError(str(error), Location(f"{remote.name}/{MANIFEST}")) from error
-
-
-def _check_sizes(name: str, path: Path, manifest: Manifest) -> None:
-    """Raise an error if files differ from the description in the manifest."""
-    sizes = _size(path / SUMMARY), _size(path / RESULTS)
-    headline = manifest.headline
-    if headline and sizes != headline.sizes:
-        message = f"{SUMMARY} and {RESULTS} do not have the sizes recorded in {MANIFEST}"
-        raise DataError(message, Location(name))
 
 
 def _join_parts(remote: RemoteDirectory, path: Path) -> None:

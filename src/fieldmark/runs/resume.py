@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -137,7 +137,16 @@ class StoredResults:
         """Return the results of a segment, one per case, or `None` if it was not written."""
         if segment >= self.segments:
             return None
-        results = list(self._of_segment(segment))
+        results: list[CaseResult] = []
+        row = self._held or next(self._rows, None)
+        self._held = None
+        while row is not None:
+            started, result = row
+            if started is not None and started > segment:
+                self._held = row
+                break
+            results.append(result)
+            row = next(self._rows, None)
         for case, result in zip(cases, results, strict=False):
             if case.id != result.id:
                 raise self._changed(f"case {case.id!r} instead of {result.id!r}")
@@ -148,18 +157,6 @@ class StoredResults:
             for path in {mark[1] for mark in result.outcomes.items}:
                 plan.add_list(path)
         return [_with_input(*pair) for pair in zip(results, cases, strict=True)]
-
-    def _of_segment(self, segment: int) -> Iterator[CaseResult]:
-        """Yield the rows of a segment; the first row of the next one is kept for later."""
-        row = self._held or next(self._rows, None)
-        self._held = None
-        while row is not None:
-            started, result = row
-            if started is not None and started > segment:
-                self._held = row
-                return
-            yield result
-            row = next(self._rows, None)
 
     def _changed(self, how: str) -> DataError:
         message = f"the inputs have changed since the run was started: {how}"

@@ -18,7 +18,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import ItemPlace
 from fieldmark.runs.case_result import CaseResult, FieldResult
-from fieldmark.runs.disk import DISK, Disk
+from fieldmark.runs.disk import DISK
 from fieldmark.runs.lock import directory_lock
 from fieldmark.runs.run_directory import MANIFEST
 from fieldmark.values.json_text import read_document, strict_json
@@ -124,13 +124,13 @@ def current_reviews(reviews: list[Review]) -> dict[FieldKey, Review]:
     """
     withdrawn = {review.undoes for review in reviews if review.decision is Decision.UNDO}
     current: dict[FieldKey, Review] = {}
-    for each in reviews:
-        if each.decision is Decision.UNDO or each.id in withdrawn:
+    for review in reviews:
+        if review.decision is Decision.UNDO or review.id in withdrawn:
             continue
-        before = current.get(each.field)
-        if each.decision is Decision.COMMENT and before is not None:
-            each = replace(before, id=each.id, comment=each.comment)  # noqa: PLW2901
-        current[each.field] = each
+        before = current.get(review.field)
+        if review.decision is Decision.COMMENT and before is not None:
+            review = replace(before, id=review.id, comment=review.comment)  # noqa: PLW2901
+        current[review.field] = review
     return current
 
 
@@ -140,12 +140,10 @@ _MAX_BYTES: Final = 64 << 20
 
 def read_reviews(run: Path) -> list[Review]:
     """Return all reviews of a run in order; an incomplete last line was never acknowledged."""
-    return _parse(run, _complete_lines(_read(run)))
+    return _parse(run, _complete_lines(_read_content(run)))
 
 
-def append_review(
-    run: Path, make: Callable[[Sequence[Review]], Review], disk: Disk = DISK
-) -> Review:
+def append_review(run: Path, make: Callable[[Sequence[Review]], Review]) -> Review:
     """Append the review that `make` returns for the existing reviews, and write it to disk.
 
     Only one process at a time does so. The incomplete line of an interrupted process is removed,
@@ -155,37 +153,40 @@ def append_review(
         raise ConfigError.of(f"{run} is not a run directory")
     path = run / REVIEWS
     with directory_lock(run):
-        content = _read(run)
+        content = _read_content(run)
         lines = _complete_lines(content)
         review = make(_parse(run, lines))
         line = strict_json(review.to_dict()) + b"\n"
-        _check_line(line)
+        try:
+            review_from_json(read_document(line))
+        except ValueError as error:
+            raise ConfigError.of(f"the review cannot be saved: {error}") from error
         if len(lines) + len(line) > _MAX_BYTES:
             message = f"{path} would exceed the limit of {_MAX_BYTES:,} bytes"
             raise ConfigError.of(message, hint="export the corrected truth and score it")
         try:
-            file = disk.open_append(path)
+            file = DISK.open_append(path)
             try:
                 if len(lines) < len(content):
-                    disk.truncate(file, len(lines))
+                    DISK.truncate(file, len(lines))
                 try:
-                    disk.write(file, line)
-                    disk.sync(file)
+                    DISK.write(file, line)
+                    DISK.sync(file)
                     if not content:
-                        disk.sync_directory(run)
+                        DISK.sync_directory(run)
                 except OSError:
                     with suppress(OSError):
-                        disk.truncate(file, len(lines))
+                        DISK.truncate(file, len(lines))
                     raise
             finally:
                 with suppress(OSError):  # everything is on disk
-                    disk.close(file)
+                    DISK.close(file)
         except OSError as error:
             raise StorageError(f"cannot write {path}: {error.strerror}") from error
     return review
 
 
-def _read(run: Path) -> bytes:
+def _read_content(run: Path) -> bytes:
     try:
         return (run / REVIEWS).read_bytes()
     except FileNotFoundError:
@@ -207,14 +208,6 @@ def _parse(run: Path, content: bytes) -> list[Review]:
         except ValueError as error:
             raise DataError(str(error), Location(str(run / REVIEWS), number)) from error
     return reviews
-
-
-def _check_line(line: bytes) -> None:
-    """Raise an error for a value that could not be read again."""
-    try:
-        review_from_json(read_document(line))
-    except ValueError as error:
-        raise ConfigError.of(f"the review cannot be saved: {error}") from error
 
 
 # --- corrected ground truth -----------------------------------------------------------------------

@@ -199,7 +199,7 @@ def list_runs(root: Path | str, *, update_cache: bool = True) -> list[RunEntry]:
         old = known.get(name)
         state = _state(path)
         if old is None or old[0] != state or old[1].id != name:
-            entry = _read(path, name, state)
+            entry = _read_entry(path, name, state)
             if entry is None:
                 continue
             old, changed = (state, entry), True
@@ -284,7 +284,7 @@ def _file_state(path: str) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
 
 
-def _read(path: str, name: str, state: _State) -> RunEntry | None:
+def _read_entry(path: str, name: str, state: _State) -> RunEntry | None:
     """Return the entry of a run, or `None` if the directory is not a run.
 
     Invalid files make the run corrupt and do not affect others.

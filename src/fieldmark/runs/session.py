@@ -323,7 +323,14 @@ class Session:
         results, dialect = segment.results, self.dialect
         if dialect.non_finite and not self._first_non_finite:
             self._first_non_finite = first_non_finite(result.case for result in results)
-        self._count(results, segment.unreadable)
+        self.totals.add(results, segment.unreadable)
+        if self.regions is not None:
+            self.regions.add(results)
+        if self.runner is not None:
+            # Scores differ between cases, so counting identical cases together saves nothing.
+            self.totals.tally.settle()
+        for observe in self.observers:
+            observe(results, segment.unreadable)
         non_finite = self.stream.non_finite or dialect.non_finite > 0
         if self.directory is not None and not segment.stored:
             rows = self.encoder.encode(segment.number, results, non_finite=non_finite)
@@ -332,16 +339,6 @@ class Session:
             self.kept.add(results, non_finite=non_finite)
         self._cases_done += len(results) + len(segment.unreadable)
         self._bytes_done = self.stream.bytes_read
-
-    def _count(self, results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
-        self.totals.add(results, unreadable)
-        if self.regions is not None:
-            self.regions.add(results)
-        if self.runner is not None:
-            # Scores differ between cases, so counting identical cases together saves nothing.
-            self.totals.tally.settle()
-        for observe in self.observers:
-            observe(results, unreadable)
 
     def _take_partitions(self, result: PartitionResult) -> None:
         """Add the sums of partitions, and write their rows unless they are written already."""

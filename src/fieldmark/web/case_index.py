@@ -84,17 +84,12 @@ class RowSearch:
     searched: int = 0
     numbers: list[int] = field(default_factory=list)
 
-    @property
-    def complete(self) -> bool:
-        """Whether all cases have been searched."""
-        return self.searched == self.total
-
 
 class CaseIndex:
     """The heads of all cases, with random access to the cases."""
 
     def __init__(self, run: StoredRun) -> None:
-        self._run = run
+        self.run = run
         self._results = run.path / RESULTS
         self._lock = threading.Lock()
         self._selections: dict[Hashable, list[CaseHead]] = {}
@@ -148,16 +143,11 @@ class CaseIndex:
         """The first tags of all cases in alphabetical order."""
         return tuple(sorted({tag for head in self.heads for tag in head.tags})[:_MAX_TAGS])
 
-    @property
-    def run(self) -> StoredRun:
-        """The run of the cases."""
-        return self._run
-
     def wrong_attributes(self, head: CaseHead) -> frozenset[str]:
         """Return the paths of the attributes with mistakes in a case."""
         wrong = self._wrong_attributes.get(head.mistakes)
         if wrong is None:
-            attributes = self._run.attributes
+            attributes = self.run.attributes
             wrong = frozenset(attributes[cell >> CELL_BITS].path for cell in head.mistakes)
             self._wrong_attributes[head.mistakes] = wrong
         return wrong
@@ -174,7 +164,7 @@ class CaseIndex:
             self._searches[key] = search
             while len(self._searches) > _MAX_SEARCHES:
                 self._searches.pop(next(iter(self._searches)))
-            if search.complete:
+            if search.searched == search.total:
                 return search
             left = _SEARCHED_BYTES
             with self._results.open("rb") as file:
@@ -197,13 +187,13 @@ class CaseIndex:
 
     def open(self, numbers: Iterable[int]) -> Iterator[CaseResult]:
         """Read the cases with the given numbers, which start at 1."""
-        attributes = StoredAttributes(self._run.attributes)
+        attributes = StoredAttributes(self.run.attributes)
         with self._results.open("rb") as file:
             for number in numbers:
                 file.seek(self.heads[number - 1].offset)
                 location = Location(self._results.name, number)
                 row = parse_row(file.readline(), location)
-                yield read_row(row, attributes, self._run.convention, location)
+                yield read_row(row, attributes, self.run.convention, location)
 
 
 def _without_documents(parts: tuple[str, int | None, bytes, int] | None) -> JsonObject | None:

@@ -68,11 +68,13 @@ class _GuardMiddleware(_HTTPMiddleware):
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = self._reject(Request(scope))
+        if isinstance(response, ApiError):
+            response = _error_response(response)
         handler = self._app if response is None else response
         await handler(scope, receive, send)
 
     @abstractmethod
-    def _reject(self, request: Request) -> Response | None:
+    def _reject(self, request: Request) -> Response | ApiError | None:
         """Return the response to a request that is not passed on, or None."""
 
 
@@ -124,7 +126,7 @@ class HostMiddleware(_GuardMiddleware):
         super().__init__(app)
         self._allowed = self._LOOPBACK | {name.lower().rstrip(".") for name in allowed}
 
-    def _reject(self, request: Request) -> Response | None:
+    def _reject(self, request: Request) -> ApiError | None:
         hosts = request.headers.getlist("host")
         parsed = self._HOST.fullmatch(hosts[0].lower()) if len(hosts) == 1 else None
         if parsed is not None and parsed[1].removesuffix(".") in self._allowed:
@@ -133,7 +135,7 @@ class HostMiddleware(_GuardMiddleware):
             "This host name is not allowed. Allowed host names are configured when the server"
             " starts."
         )
-        return _error_response(ApiError(ErrorCode.FORBIDDEN_HOST, message))
+        return ApiError(ErrorCode.FORBIDDEN_HOST, message)
 
 
 class OriginMiddleware(_GuardMiddleware):
@@ -145,13 +147,13 @@ class OriginMiddleware(_GuardMiddleware):
     _SCHEMES: Final = ("http://", "https://")
     """The server itself has no TLS, but a proxy before it may."""
 
-    def _reject(self, request: Request) -> Response | None:
+    def _reject(self, request: Request) -> ApiError | None:
         host = request.headers["host"].lower()
         own = {f"{scheme}{host}" for scheme in self._SCHEMES}
         if all(origin.lower() in own for origin in request.headers.getlist("origin")):
             return None
         message = "Requests from pages of other origins are not allowed."
-        return _error_response(ApiError(ErrorCode.CROSS_SITE, message))
+        return ApiError(ErrorCode.CROSS_SITE, message)
 
 
 class SessionMiddleware(_GuardMiddleware):
@@ -163,7 +165,7 @@ class SessionMiddleware(_GuardMiddleware):
         super().__init__(app)
         self._secrets = secrets
 
-    def _reject(self, request: Request) -> Response | None:
+    def _reject(self, request: Request) -> Response | ApiError | None:
         token = request.query_params.get(self._PARAMETER)
         if token is not None and request.method == "GET":
             if _equal(token, self._secrets.token):
@@ -175,7 +177,7 @@ class SessionMiddleware(_GuardMiddleware):
                 "No valid session. Open the address that the server printed when it started, or"
                 " send its access token."
             )
-            return _error_response(ApiError(ErrorCode.NO_SESSION, message))
+            return ApiError(ErrorCode.NO_SESSION, message)
         return HTMLResponse(_LOCKED_PAGE, 401)
 
     def _is_authenticated(self, request: Request) -> bool:
@@ -222,11 +224,7 @@ class CSRFMiddleware(_GuardMiddleware):
         super().__init__(app)
         self._token = secrets.csrf
 
-    def _reject(self, request: Request) -> Response | None:
-        error = self._check(request)
-        return None if error is None else _error_response(error)
-
-    def _check(self, request: Request) -> ApiError | None:
+    def _reject(self, request: Request) -> ApiError | None:
         if request.headers.get("sec-fetch-site", "").strip().lower() in self._OTHER_SITES:
             return ApiError(ErrorCode.CROSS_SITE, "Cross-site requests are not allowed.")
         if request.method in self._SAFE_METHODS:

@@ -18,9 +18,7 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
-from fieldmark.rules.rules_file import (
-    native_form,
-)
+from fieldmark.rules.rules_file import native_form
 from fieldmark.runs.manifest import RunStatus
 from fieldmark.runs.run_options import (
     CompareOptions,

@@ -118,13 +118,15 @@ def run_view(state: AppState, run: str) -> JsonObject:
     stored = state.catalog.open(run)
     described = describe_run(state, stored)
     manifest, summary = stored.manifest, stored.summary
+    entries = (listed.entry for listed in state.catalog.entries())
+    parent_title = next((entry.title for entry in entries if entry.id == manifest.parent), "")
     view: JsonObject = {
         "run": described,
         "title": shown_title(state, stored),
         "date": manifest.finished_at or manifest.started_at,
         "convention": manifest.convention.name,
         "write": state.options.write,
-        "parent_title": _parent_title(state, manifest.parent),
+        "parent_title": state.redactor.redact_text(parent_title),
     }
     if summary is None:
         return {**view, "resume_note": _resume_note(stored), "attributes": []}
@@ -144,13 +146,6 @@ def run_view(state: AppState, run: str) -> JsonObject:
         "patterns": {name: pattern.title for name, pattern in BY_NAME.items()},
         "warnings": state.redactor.redact(list(summary.warnings)),
     }
-
-
-def _parent_title(state: AppState, parent: str) -> str:
-    """Return the name of the run that a run was rescored from; empty if there is none."""
-    entries = (listed.entry for listed in state.catalog.entries() if parent)
-    title = next((entry.title for entry in entries if entry.id == parent), "")
-    return state.redactor.redact_text(title)
 
 
 def review_view(state: AppState, run: str) -> JsonObject:

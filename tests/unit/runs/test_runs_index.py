@@ -173,7 +173,7 @@ def test_invalid_index_is_rebuilt(root, content):
 
 def test_cached_entries_are_not_read_again(root, monkeypatch):
     before = list_runs(root)
-    monkeypatch.setattr(index_module, "_read", None)
+    monkeypatch.setattr(index_module, "_read_entry", None)
     assert [tuple(entry)[:6] for entry in list_runs(root)] == [tuple(e)[:6] for e in before]
 
 

@@ -140,10 +140,15 @@ class ChatTarget(ChatConnection):
             files = [
                 load_file(source, self.cwd or Path()) for source in named_files(case, self.files)
             ]
+            # Pages are identified by their file, because another version of the library may render
+            # them differently.
+            pages: JsonObject = {"resolution": PAGE_RESOLUTION, "max_pages": self.max_pages}
             question: Question = {
                 "prompt": prompt,
                 **({"system": system} if system else {}),
-                "files": [self._file_identity(file) for file in files],
+                "files": [
+                    {"sha256": file.sha256, **(pages if file.is_pdf else {})} for file in files
+                ],
             }
             # Cases are sent ahead; a response is part of the usage when its case is processed.
             (known,) = client.lookup([question], record=False)
@@ -172,15 +177,6 @@ class ChatTarget(ChatConnection):
     @property
     def _schema_text(self) -> str:
         return json.dumps(self.schema, ensure_ascii=False)
-
-    def _file_identity(self, file: MediaFile) -> JsonObject:
-        """Return the part of a request for a file.
-
-        Pages are identified by their file, because another version of the library may render them
-        differently.
-        """
-        pages: JsonObject = {"resolution": PAGE_RESOLUTION, "max_pages": self.max_pages}
-        return {"sha256": file.sha256, **(pages if file.is_pdf else {})}
 
     def _request(
         self,

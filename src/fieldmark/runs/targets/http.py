@@ -116,7 +116,7 @@ class HttpTarget:
         def call(request: JsonObject) -> TargetResponse:
             try:
                 response = client.send(encode_request({**request, "config": config}))
-                return self._read(response, redactor)
+                return self._parse_response(response, redactor)
             except HttpError as error:
                 return TargetResponse(
                     failure=redactor.redact(f"{endpoint.netloc}: {error}"),
@@ -130,7 +130,7 @@ class HttpTarget:
         finally:
             client.close()
 
-    def _read(self, response: HttpResponse, redactor: Redactor) -> TargetResponse:
+    def _parse_response(self, response: HttpResponse, redactor: Redactor) -> TargetResponse:
         if not 200 <= response.status < 300:  # noqa: PLR2004 - status codes of success
             # Redact before shortening, so that no part of a secret remains at the end.
             raise status_error(response, redactor.redact(response.body.decode("utf-8", "replace")))

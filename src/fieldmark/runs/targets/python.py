@@ -93,7 +93,14 @@ def _call(
     try:
         # Pass a copy, because the function may modify it.
         argument = cast("JsonObject", to_json_value(request, dialect))
-        result = limit.call(lambda: _run(function, argument, limit.seconds))
+
+        def run() -> object:
+            result = function(argument)
+            if inspect.isawaitable(result):
+                return asyncio.run(_await_within(result, limit.seconds))
+            return result
+
+        result = limit.call(run)
         if isinstance(result, str):
             return TargetResponse(text=str.__str__(result))
         return TargetResponse(value=to_json_value(result, dialect))
@@ -106,13 +113,6 @@ def _call(
             failure=_describe_error("the function raised", error),
             transient=isinstance(error, ConnectionError | TimeoutError),
         )
-
-
-def _run(function: Callable[[JsonObject], object], request: JsonObject, seconds: float) -> object:
-    result = function(request)
-    if inspect.isawaitable(result):
-        return asyncio.run(_await_within(result, seconds))
-    return result
 
 
 async def _await_within(result: Awaitable[object], seconds: float) -> object:

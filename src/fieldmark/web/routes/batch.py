@@ -188,7 +188,15 @@ class Uploads:
         """Copy one side of a batch into the directory."""
         file = None
         if source.path is not None:
-            copy = self._add_path(side, source.path)
+            # A copy cannot change after the check.
+            with self._roots.open(source.path) as opened:
+                copy = self._target(side, _safe_name(source.path.rsplit("/", 1)[-1]))
+                if opened.is_file:
+                    self._copy(opened, copy)
+                else:
+                    copy.mkdir()
+                    for inner in self._roots.files_in(opened, self._max_files):
+                        self._copy(inner, copy / inner.name)
             file = self._roots.location(source.path)
         elif source.text is not None:
             # The suffix determines the format.
@@ -205,18 +213,6 @@ class Uploads:
                 for row in source.rows or []:
                     lines.write(json.dumps(row, allow_nan=False).encode("ascii") + b"\n")
         return InputSource(name=source.display_name, copy=copy, file=file)
-
-    def _add_path(self, side: str, path: str) -> Path:
-        """Copy a file or directory below a root, so that it cannot change after the check."""
-        with self._roots.open(path) as opened:
-            target = self._target(side, _safe_name(path.rsplit("/", 1)[-1]))
-            if opened.is_file:
-                self._copy(opened, target)
-            else:
-                target.mkdir()
-                for inner in self._roots.files_in(opened, self._max_files):
-                    self._copy(inner, target / inner.name)
-        return target
 
     def _target(self, side: str, name: str) -> Path:
         # The two sides may have files of the same name.

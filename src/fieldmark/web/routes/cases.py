@@ -19,7 +19,6 @@ from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.run_index import COMPLETE
-from fieldmark.runs.stored_run import StoredRun
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.case_index import SelectedCases
@@ -192,8 +191,7 @@ def _in_other_runs(run: str, case_id: str, state: AppState) -> dict[str, CaseRes
             continue
         if not comparable or entry.comparable != comparable or len(cases) >= _MAX_RUNS - 1:
             continue
-        other: StoredRun = state.catalog.open(entry.id)
-        case = other.find(case_id)
+        case = state.catalog.open(entry.id).find(case_id)
         if case is not None and case.has_values:
             cases[entry.id] = case
     return cases

@@ -22,13 +22,13 @@ from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.html.value_encoding import encode_pair, encode_value
 from fieldmark.runs.reviews import Decision, Review, truth_fields, values_hash
-from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.json_text import pretty_json, strict_json
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.request_models import ReviewQuery, ReviewRequest
 from fieldmark.web.response_models import errors
 from fieldmark.web.responses import ApiResponse, StrictRoute
+from fieldmark.web.routes.runs import finished_run
 
 _MARKS: Final = {outcome.label: int(outcome) for outcome in Outcome}
 """The numbers of outcomes in the components of the report."""
@@ -136,10 +136,7 @@ async def get_effect(run: str, state: StateDependency) -> ApiResponse:
 
 
 def _review(run: str, state: AppState) -> ReviewResult:
-    stored: StoredRun = state.catalog.open(run)
-    if stored.summary is None:
-        message = f"The run is {stored.status} and has no metrics."
-        raise ApiError(ErrorCode.INVALID_DATA, message)
+    stored, _ = finished_run(state, run)
     return review_of(stored, read_files=False)
 
 

@@ -213,7 +213,7 @@ def get_run(run: str, state: StateDependency) -> ApiResponse:
 )
 def list_attributes(run: str, state: StateDependency) -> ApiResponse:
     """List all attributes with their counts, rates and mistakes, worst first."""
-    stored, summary = _finished_run(state, run)
+    stored, summary = finished_run(state, run)
     comparators = comparators_by_attribute(stored.compared_attributes)
     metrics = cast("dict[str, JsonObject]", summary_to_json(summary)["attributes"])
     rows = [
@@ -232,14 +232,14 @@ def get_scores(run: str, state: StateDependency) -> ApiResponse:
 @router.get("/runs/{run}/improve", responses=errors(404, 422, 429))
 async def get_recommendations(run: str, state: StateDependency) -> ApiResponse:
     """Return what to fix first: attributes by potential gain, and groups of similar mistakes."""
-    recommendations = await state.run_evaluation(lambda: improve_run(_finished_run(state, run)[0]))
+    recommendations = await state.run_evaluation(lambda: improve_run(finished_run(state, run)[0]))
     return ApiResponse(recommendations.to_dict())
 
 
 @router.get("/runs/{run}/mistakes", responses=errors(404, 422, 429))
 async def get_mistakes(run: str, state: StateDependency) -> ApiResponse:
     """Return the worst fields, tables of values and the heat map of a run, as in its report."""
-    _, summary = _finished_run(state, run)
+    _, summary = finished_run(state, run)
     index = await state.run_evaluation(state.catalog.cases, run)
     return ApiResponse(await state.run_evaluation(mistake_view, index, summary))
 
@@ -247,7 +247,7 @@ async def get_mistakes(run: str, state: StateDependency) -> ApiResponse:
 @router.get("/runs/{run}/slices", responses=errors(404, 422, 429))
 async def get_weak_slices(run: str, state: StateDependency) -> ApiResponse:
     """Return the slices that are significantly weaker than the other cases, the weakest first."""
-    slices = await state.run_evaluation(lambda: find_slices(_finished_run(state, run)[0]))
+    slices = await state.run_evaluation(lambda: find_slices(finished_run(state, run)[0]))
     return ApiResponse(state.redactor.redact(slices.to_dict()))
 
 
@@ -270,7 +270,7 @@ async def export_run(
     A kind whose optional dependency is not installed is refused with the command that installs it.
     """
     name = check_kind(kind)
-    stored, _ = _finished_run(state, run)
+    stored, _ = finished_run(state, run)
 
     def export() -> bytes:
         with tempfile.TemporaryDirectory(dir=state.scratch) as directory:
@@ -312,7 +312,8 @@ def delete_run(run: str, state: StateDependency) -> ApiResponse:
     return ApiResponse({"removed": run})
 
 
-def _finished_run(state: AppState, run: str) -> tuple[StoredRun, Summary]:
+def finished_run(state: AppState, run: str) -> tuple[StoredRun, Summary]:
+    """Return a run with its metrics; a run without them is an error of the request."""
     stored = state.catalog.open(run)
     if stored.summary is None:
         message = f"The run is {stored.status} and has no metrics."
