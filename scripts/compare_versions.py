@@ -57,6 +57,7 @@ _COPIED: Final = {
 _BATCH_ROWS: Final = 50
 _INVALID_OPTIONS: Final = ("''", "x", "-1", "a=b")
 _INVALID_SETTINGS: Final = ('"x"', "-1", "[true]")
+_GROUPS: Final = ("calibrate ", "confidence ", "parts ")
 _OPTION: Final = re.compile(r"^  (?:-\w, )?--([a-z-]+)( [A-Z\[])?", re.MULTILINE)
 _LINE_WIDTH: Final = 200
 _MANY_LINES: Final = 20_000
@@ -219,8 +220,9 @@ def _write_options(inputs: Path, before: Version) -> None:
     for line in (RECORDER.with_name("recorded") / "valid.txt").read_text("utf-8").splitlines():
         if line.startswith("#"):
             continue
-        command = line.split()[0]
-        options = dict(_OPTION.findall(before.call("-m", "fieldmark", command, "--help")))
+        words = line.split()[: 2 if line.startswith(_GROUPS) else 1]
+        command = ".".join(words)
+        options = dict(_OPTION.findall(before.call("-m", "fieldmark", *words, "--help")))
         lines = [
             f"fieldmark {line} --{name}{f'={value}' if metavar else ''}"
             for name, metavar in options.items()

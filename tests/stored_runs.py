@@ -18,7 +18,7 @@ MANIFEST = Manifest(
     python="3",
     convention=applied_convention(CONFUSION, Rules()),
 )
-SUMMARY = summarize(Tally(AttributeTable()), CONFUSION, rules=Rules())
+SUMMARY = summarize(Tally(AttributeTable()), CONFUSION)
 
 
 def manifest(**changes):

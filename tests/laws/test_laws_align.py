@@ -118,10 +118,10 @@ def test_optimal_total_is_at_least_the_greedy_total(expected, candidate, thresho
 def test_equal_items_are_aligned_first(expected, candidate):
     rest, wanted = pair_equal(expected, candidate), oracle.rest_of(expected, candidate)
     assert sum(partner is not None for partner in rest.partners) == wanted.equal_pairs
-    assert sorted(canonical_text(expected[p]) for p in rest.places) == sorted(
+    assert sorted(canonical_text(expected[p]) for p in rest.expected_indexes) == sorted(
         canonical_text(expected[p]) for p in wanted.expected
     )
-    assert sorted(canonical_text(candidate[p]) for p in rest.others) == sorted(
+    assert sorted(canonical_text(candidate[p]) for p in rest.candidate_indexes) == sorted(
         canonical_text(candidate[p]) for p in wanted.candidate
     )
 

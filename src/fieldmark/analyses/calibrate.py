@@ -724,6 +724,8 @@ def calibrate(
     # The hash does not depend on the order of the labels.
     content: list[JsonValue] = [[label.pair, label.path, label.verdict] for label in usable]
     content.sort(key=str)
+    verdicts = {(label.pair, label.path, label.verdict) for label in usable}
+    different_pairs = {(label.pair, label.path) for label in usable}
     result = Calibration(
         judge=_RECORDED if judge is None else str(identity["judge"]),
         options=cast("JsonObject", identity.get("options", {})),
@@ -741,7 +743,7 @@ def calibrate(
         seed=seed,
         unlabeled=len(read) - len(usable),
         labels_sha256=canonical_sha256(content),
-        contradictions=_contradictions(usable),
+        contradictions=len(verdicts) - len(different_pairs),  # pairs with both verdicts
         recorded_judges=tuple(sorted({label.judge for label in usable if label.judge}))
         if judge is None
         else (),
@@ -863,14 +865,6 @@ def _of_path(labels: list[Label], path: str, where: str, *, required: bool) -> l
         listed = ", ".join(list(attributes)[:5])
         raise DataError(f"no label of {path}; the labels are of: {listed}", Location(where))
     return selected
-
-
-def _contradictions(labels: Sequence[Label]) -> int:
-    """Return the number of pairs that have both verdicts."""
-    verdicts: dict[tuple[str, str], set[bool | None]] = {}
-    for label in labels:
-        verdicts.setdefault((label.pair, label.path), set()).add(label.verdict)
-    return sum(len(decisions) > 1 for decisions in verdicts.values())
 
 
 # --- similarities ---------------------------------------------------------------------------------

@@ -227,9 +227,6 @@ def improve(run: RunLike) -> ImproveResult:
     Warnings about the structure of the documents are the first notes.
 
     Args:
-        run: A saved run.
-
-    Args:
         run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
 
     >>> import fieldmark as fm

@@ -632,9 +632,16 @@ def _sum_faults(document: JsonObject) -> Iterator[tuple[str, str]]:
     sums = _sums(document)
     if not (sums.totals or sums.subtotals) or max(len(sums.totals), len(sums.subtotals)) > 1:
         return
-    adjustments = _signed_sums(sums.adjustments)
-    if adjustments is None:
+    if len(sums.adjustments) > _MAX_ADJUSTMENTS:
         return
+    # Each discount or fee may be subtracted, ignored or added.
+    adjustments = {
+        sum(
+            (sign * amount for sign, amount in zip(signs, sums.adjustments, strict=True)),
+            Decimal(0),
+        )
+        for signs in product((-1, 0, 1), repeat=len(sums.adjustments))
+    }
     tax = sum(sums.taxes, Decimal(0))
     if sums.totals and sums.subtotals and sums.taxes and sums.total_keys:
         want, net = sums.totals[0], sums.subtotals[0]
@@ -691,17 +698,6 @@ def _item_amounts(value: JsonValue) -> list[Decimal]:
     name = names.pop()
     amounts = [_amount(item.get(name)) for item in items]
     return [] if None in amounts else [amount for amount in amounts if amount is not None]
-
-
-def _signed_sums(amounts: Sequence[Decimal]) -> set[Decimal] | None:
-    """Return the possible sums of discounts and fees; `None` if there are too many."""
-    if len(amounts) > _MAX_ADJUSTMENTS:
-        return None
-    signs = product((-1, 0, 1), repeat=len(amounts))
-    return {
-        sum((sign * amount for sign, amount in zip(row, amounts, strict=True)), Decimal(0))
-        for row in signs
-    }
 
 
 def _amount(value: JsonValue) -> Decimal | None:

@@ -450,11 +450,11 @@ def _applied(run: StoredRun, target: Convention) -> AppliedConvention:
     """Return the convention of a run with other counting options."""
     old = run.manifest.convention
     counting = described(target.counting)
-    return AppliedConvention(
+    return replace(
+        old,
         name=target.name,
         version=target.version,
         options={**old.options, **counting},
-        comparison_sha256=old.comparison_sha256,
         counting_sha256=_counting_hash(run, old, counting),
     )
 
@@ -685,7 +685,14 @@ def preview_rules(
     if limit < 1:
         raise ConfigError.of(f"limit must be at least 1, got {limit}")
     stored = stored_run(run)
-    numbers = _sample(stored, limit)
+    totals = stored.complete_summary.cases
+    cases = totals.total - totals.invalid_truth  # cases with invalid ground truth are not stored
+    most = min(limit, max(_FEWEST, _LIMIT_BYTES * cases // max(1, stored.results_bytes)))
+    numbers: frozenset[int] | None = None
+    if cases > most:
+        # Every n-th case of data with a period would be of one kind, so the sample is random.
+        sample = random.Random(0).sample(range(1, cases + 1), most)  # noqa: S311
+        numbers = frozenset(sample)
     run_options = complete_options(
         rules=rules,
         convention=convention,
@@ -704,7 +711,7 @@ def preview_rules(
     )
     return PreviewResult(
         run=stored.path.name,
-        cases=_rows(stored),
+        cases=cases,
         compared=changes.compared,
         changed_cases=changes.cases,
         changed_fields=sum(changes.attributes.values()),
@@ -727,24 +734,6 @@ def preview_rules(
         # That no document has a path is not known from a sample.
         warnings=() if numbers is not None else after.warnings,
     )
-
-
-def _rows(run: StoredRun) -> int:
-    """Return the number of stored cases; cases with invalid ground truth are not stored."""
-    cases = run.complete_summary.cases
-    return cases.total - cases.invalid_truth
-
-
-def _sample(run: StoredRun, limit: int) -> frozenset[int] | None:
-    """Return the numbers of the cases to compare; `None` if neither cases nor bytes are too many.
-
-    They are random, because every n-th case of data with a period would be of one kind.
-    """
-    cases, size = _rows(run), run.results_bytes
-    most = min(limit, max(_FEWEST, _LIMIT_BYTES * cases // max(1, size)))
-    if cases <= most:
-        return None
-    return frozenset(random.Random(0).sample(range(1, cases + 1), most))  # noqa: S311
 
 
 def _f1(summary: Summary, attribute: str) -> float | None:

@@ -217,10 +217,6 @@ def undo_review(run: RunLike, review_id: str) -> Review:
         run: A saved run: its directory, id, tag or `latest`, or a result of `score` or `open_run`.
         review_id: The id of the decision.
 
-    Args:
-        run: A saved run.
-        review_id: The id of the decision.
-
     >>> import fieldmark as fm
     >>> run = fm.score([{"id": "a", "total": 5}], [{"id": "a", "total": 6}], out="undone")
     >>> made = fm.add_review(run, "a", "total", "accept_candidate")

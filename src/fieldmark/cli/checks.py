@@ -60,21 +60,18 @@ def lint_command(truth: tuple[str, ...], *, inputs: Inputs, output: OutputOption
             write_stdout(f"### {for_markdown(source)}\n\n")
         elif several and output.shows_table:
             write_stdout(f"{visible(source)}\n")
-        codes.append(_lint(source, inputs, output, name=source if several else ""))
+        try:
+            result = lint(source, inputs=inputs)
+        except FieldmarkError as error:
+            if not several:
+                raise
+            # The other files are checked, too.
+            print_message(error, prefix="fieldmark: ")
+            codes.append(ExitCode.BAD_INPUT)
+        else:
+            print_document(result, output)
+            codes.append(ExitCode.GATE_FAILED if result.total else ExitCode.OK)
     return combine_exit_codes(codes)
-
-
-def _lint(truth: str, inputs: Inputs, output: OutputOptions, *, name: str) -> ExitCode:
-    """Print the findings in one file; with a name, an unreadable file does not hide other files."""
-    try:
-        result = lint(truth, inputs=inputs)
-    except FieldmarkError as error:
-        if not name:
-            raise
-        print_message(error, prefix="fieldmark: ")
-        return ExitCode.BAD_INPUT
-    print_document(result, output)
-    return ExitCode.GATE_FAILED if result.total else ExitCode.OK
 
 
 @make_command(

@@ -42,7 +42,7 @@ def _find_settings() -> tuple[str, Mapping[str, object]]:
     for _ in range(_MAX_PARENTS):
         for name in (_OWN, _SHARED):
             path = os.path.join(directory, name)  # noqa: PTH118
-            if os.path.isfile(path) and (content := _read(path)) is not None:  # noqa: PTH113
+            if os.path.isfile(path) and (content := _read_settings(path)) is not None:  # noqa: PTH113
                 return path, content
         directory, below = os.path.dirname(directory), directory  # noqa: PTH120
         if directory == below:
@@ -50,7 +50,7 @@ def _find_settings() -> tuple[str, Mapping[str, object]]:
     return "", {}
 
 
-def _read(path: str) -> Mapping[str, object] | None:
+def _read_settings(path: str) -> Mapping[str, object] | None:
     """Return the settings in a file; `None` if it is a `pyproject.toml` without any."""
     shared = path.endswith(_SHARED)
     try:

@@ -46,8 +46,8 @@ RUN_CODES: Final = frozenset(ExitCode) - {ExitCode.CONTINUE, ExitCode.PLATEAU}
 
 def combine_exit_codes(codes: Iterable[ExitCode]) -> ExitCode:
     """Return the code with the highest priority."""
-    given = set(codes)
-    return next((code for code in ExitCode if code in given), ExitCode.OK)
+    codes = set(codes)
+    return next((code for code in ExitCode if code in codes), ExitCode.OK)
 
 
 def run_exit_code(run: RunResult) -> ExitCode:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 import click
 
@@ -55,27 +54,23 @@ def judge_command(name: str, options: str | None, *, lines: bool) -> int:
             raise ConfigError.of("--options must be an object", marked.location)
         parsed = marked.value
     with open_judge(name, parsed) as judge:
+        requests = sys.stdin.buffer
         if lines:
-            return _answer_lines(sys.stdin.buffer, judge)
-        response = judge(_limited(sys.stdin.buffer.read(_REQUEST_BYTES + 1)))
+            for line in iter(lambda: requests.readline(_REQUEST_BYTES + 1), b""):
+                try:
+                    write_stdout(_line(judge(_limited(line))))
+                except LimitError:
+                    # The rest of the line would be read as another request.
+                    raise
+                except FieldmarkError as error:
+                    print_message(error, prefix="fieldmark: ")
+                    write_stdout(_line(to_json(Score.error(str(error)))))
+            return ExitCode.OK
+        response = judge(_limited(requests.read(_REQUEST_BYTES + 1)))
     if response["status"] == Status.ERROR:
         print_message(response["reasoning"], prefix="fieldmark: ")
         return ExitCode.TOO_MANY_ERRORS
     write_stdout(_line(response))
-    return ExitCode.OK
-
-
-def _answer_lines(requests: BinaryIO, judge: Callable[[bytes], JsonObject]) -> int:
-    """Answer every line; a request that cannot be judged gets a response without a score."""
-    for line in iter(lambda: requests.readline(_REQUEST_BYTES + 1), b""):
-        try:
-            write_stdout(_line(judge(_limited(line))))
-        except LimitError:
-            # The rest of the line would be read as another request.
-            raise
-        except FieldmarkError as error:
-            print_message(error, prefix="fieldmark: ")
-            write_stdout(_line(to_json(Score.error(str(error)))))
     return ExitCode.OK
 
 

@@ -426,9 +426,9 @@ limit_options: Final = combine(
 """The options that set limits on metrics."""
 
 
-def out_option(help_text: str, *flags: str, metavar: str = "FILE") -> CommandDecorator:
+def out_option(help_text: str, *flags: str) -> CommandDecorator:
     """Return the option `--out` for the file to write."""
-    return option("--out", *flags, group=OUTPUT, metavar=metavar, help=help_text)
+    return option("--out", *flags, group=OUTPUT, metavar="FILE", help=help_text)
 
 
 def run_out_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:

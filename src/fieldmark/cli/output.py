@@ -291,7 +291,6 @@ def print_run(run: RunResult, output: OutputOptions, weak: FindSlicesResult | No
     Tables and Markdown include failures; with other formats, they go to standard error.
     """
     summary = _with_own_options(run)
-
     if output.hides_failures:
         print_failures(run)
     else:
@@ -329,21 +328,17 @@ def show_progress(output: OutputOptions) -> Iterator[Progress | None]:
         with _bar() as progress:
             yield progress
     else:
-        yield _lines()
+        last = time.monotonic()
 
+        def print_line(done: int, read: int, total: int | None) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= _LINE_EVERY_SECONDS:
+                last = now
+                share = f", {read / total:.0%} read" if total else ""
+                print_message(f"{plural(done, 'case')}{share}")
 
-def _lines() -> Progress:
-    last = time.monotonic()
-
-    def print_line(done: int, read: int, total: int | None) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= _LINE_EVERY_SECONDS:
-            last = now
-            share = f", {read / total:.0%} read" if total else ""
-            print_message(f"{plural(done, 'case')}{share}")
-
-    return print_line
+        yield print_line
 
 
 @contextmanager

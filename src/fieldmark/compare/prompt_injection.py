@@ -137,21 +137,21 @@ def injection_reason(text: str) -> str:
     return ""
 
 
-def find_injections(value: JsonValue, path: str = "") -> dict[str, str]:
+def find_injections(value: JsonValue) -> dict[str, str]:
     """Return the reason for each suspicious string in a value by its path, up to 20."""
     reasons: dict[str, str] = {}
-    for text_path, text in texts_with_paths(value, path):
+    for path, text in texts_with_paths(value):
         reason = injection_reason(text)
         if reason:
-            reasons[text_path] = reason
+            reasons[path] = reason
         if len(reasons) >= _MAX_FOUND:
             break
     return reasons
 
 
-def texts_with_paths(value: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
+def texts_with_paths(value: JsonValue) -> Iterator[tuple[str, str]]:
     """Yield every string of a value, keys included, with its path."""
-    pending: list[tuple[str, JsonValue]] = [(path, value)]
+    pending: list[tuple[str, JsonValue]] = [("", value)]
     while pending:
         path, item = pending.pop()
         if isinstance(item, str):

@@ -44,15 +44,6 @@ Converter: TypeAlias = Callable[[object], object]
 """Converts a value that is not null to one that `copy_json` accepts."""
 
 
-def column_converters(schema: pa.Schema) -> dict[str, Converter]:
-    """Return the converters of all columns; raise an error for a type without JSON equivalent."""
-    columns = [column for column in schema if not _PANDAS_INDEX.match(column.name)]
-    duplicate = first_repeated([column.name for column in columns])
-    if duplicate is not None:
-        raise DataError(f"duplicate column {duplicate!r}")
-    return {column.name: _converter(column.type, column.name) for column in columns}
-
-
 def convert_members(
     members: Mapping[str, object], converters: Mapping[str, Converter]
 ) -> dict[str, object]:
@@ -193,8 +184,14 @@ class TableSource(RowSource):
         add_column_note(self, self.columns)
 
     def _read_schema(self, schema: pa.Schema) -> None:
+        columns = [column for column in schema if not _PANDAS_INDEX.match(column.name)]
+        duplicate = first_repeated([column.name for column in columns])
+        if duplicate is not None:
+            raise DataError(f"duplicate column {duplicate!r}", Location(self.name))
         try:
-            self.converters = column_converters(schema)
+            self.converters = {
+                column.name: _converter(column.type, column.name) for column in columns
+            }
         except DataError as error:
             raise with_location(error, Location(self.name)) from None
         self._read_columns(list(self.converters))

@@ -78,10 +78,6 @@ class _InputArguments(ToolArguments):
         ),
     ] = None
 
-    def reading_options(self) -> dict[str, object]:
-        """Return the options for reading rows."""
-        return given_options(self, Inputs)
-
 
 @with_options(ScoreOptions, "mcp", aliases=True)
 class ScoreArguments(_InputArguments):
@@ -98,7 +94,7 @@ class ScoreArguments(_InputArguments):
 
     def run_options(self) -> ScoreOptions:
         """Return the options of the run, except its rules."""
-        options = {**given_options(self, ScoreOptions), "inputs": self.reading_options()}
+        options = {**given_options(self, ScoreOptions), "inputs": given_options(self, Inputs)}
         del options["rules"]
         return cast("ScoreOptions", options)
 
@@ -367,7 +363,7 @@ class Toolbox:
             None
             if arguments.predictions is None
             else self._path("predictions", arguments.predictions),
-            read_inputs(arguments.reading_options()),
+            read_inputs(given_options(arguments, Inputs)),
         )
         return {
             "rules": dict(proposed),

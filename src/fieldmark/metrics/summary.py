@@ -411,16 +411,15 @@ def summarize(
     tally: Tally,
     convention: Convention,
     *,
-    rules: Rules | None = None,
     applied: AppliedConvention | None = None,
     evaluators: Mapping[str, EvaluatorSummary] | None = None,
     warnings: Sequence[str] = (),
 ) -> Summary:
     """Compute every metric of a run from its tally.
 
-    `applied` is the label of the metrics, by default the convention under the rules.
+    `applied` is the label of the metrics, by default the convention without rules.
     """
-    applied = applied or applied_convention(convention, Rules() if rules is None else rules)
+    applied = applied or applied_convention(convention, Rules())
     counting = convention.counting
     costs, facts, sums = cost_table(counting), tally.facts(), tally.sums()
     attributes: dict[str, AttributeSummary] = {}

@@ -68,11 +68,10 @@ class AttributeNode:
     have the same text or number; they are 0 if the comparator has to be called. `item_node` is
     the node of all list items unless a rule names an index. A `structural` node is not a field
     itself but has configured fields below it; if it `holds_items`, a rule says that it is a list.
-    With `tokens`, every word of a value is counted.
-    `align` aligns the items of a list, `aligned_by_rules` if their fields have rules;
-    `leaf_comparator` and `whole_comparator` are the rules that
-    decide the similarity of items there (`LeafRules`). A rule that needs a provider does not,
-    because it would be asked about every pair of items.
+    With `tokens`, every word of a value is counted. `align` aligns the items of a list,
+    `aligned_by_rules` if their fields have rules; `leaf_comparator` and `whole_comparator` are the
+    rules that decide the similarity of items there (`LeafRules`). A rule that needs a provider does
+    not, because it would be asked about every pair of items.
     """
 
     __slots__ = (

@@ -10,8 +10,6 @@ from fieldmark.model.json import JsonValue, Kind, Missing, kind_of
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 
 _VALUE: Final = Presence.VALUE
-
-
 _OUTCOMES: Final = {
     (True, True): Outcome.ERROR,
     (True, False): Outcome.OMISSION,

@@ -295,10 +295,8 @@ class Walk:
         if node.descends_everywhere:
             keys.update(dict.fromkeys((*fields, *other_fields)))
         for key in keys:
-            child, sides = (
-                node.child(key),
-                (fields.get(key, MISSING), other_fields.get(key, MISSING)),
-            )
+            child = node.child(key)
+            sides = fields.get(key, MISSING), other_fields.get(key, MISSING)
             # Without a value, there are no leaves below a path.
             if not child.walks or sides != (MISSING, MISSING):
                 self.compare(child, *sides, outcomes)

@@ -389,10 +389,10 @@ class Fixtures:
             self._context.add(f"{name!r} not found", named.location)
             return MISSING
         if path not in self._documents:
-            self._documents[path] = self._read(path, named)
+            self._documents[path] = self._read_file(path, named)
         return self._documents[path]
 
-    def _read(self, path: Path, named: Located) -> JsonValue | Missing:
+    def _read_file(self, path: Path, named: Located) -> JsonValue | Missing:
         try:
             text = load_text(path, MAX_BYTES)
         except ConfigError as error:
@@ -627,16 +627,15 @@ def _composite(located: Located, context: Context, *, is_set: bool) -> Grader | 
 def _weighted(members: list[Located], weights: Located | None, context: Context) -> list[Located]:
     """Return the members of a composite with the weights of its aggregator."""
     weights_by_name = {} if weights is None else weights.entries
-    names = {str(member.value_of("name")) for member in members}
-    for name in weights_by_name.keys() - names:
+    names = [str(member.value_of("name")) for member in members]
+    for name in weights_by_name.keys() - set(names):
         message = f"weights: unknown grader {name!r}"
         context.add(message, weights_by_name[name].location, did_you_mean(name, names))
     return [
         member.with_entries({**member.entries, "weight": weights_by_name[name]})
         if name in weights_by_name
         else member
-        for member in members
-        for name in [str(member.value_of("name"))]
+        for member, name in zip(members, names, strict=True)
     ]
 
 

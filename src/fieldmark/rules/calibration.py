@@ -41,12 +41,9 @@ class RuleCalibration(NamedTuple):
         was, now = self.judge["judge"], own["judge"]
         if was == now:
             before, after = (_mapping(identity["options"]) for identity in (self.judge, own))
-            names = sorted(
-                name for name in {*before, *after} if before.get(name) != after.get(name)
-            )
-            message = f"{self.file.value} was measured with other options of {now}: " + ", ".join(
-                names
-            )
+            changed = [name for name in {*before, *after} if before.get(name) != after.get(name)]
+            options = ", ".join(sorted(changed))
+            message = f"{self.file.value} was measured with other options of {now}: {options}"
         else:
             message = f"{self.file.value} was measured for {was}, not for {now}"
         context.add(

@@ -248,7 +248,7 @@ def locate(
     Rules may contain functions; the values of the keys `documents` may not.
     """
     location = Location(file)
-    if _values_exceed(value, MAX_NODES):
+    if _exceeds_max_nodes(value):
         problems.add(f"too many values (limit {MAX_NODES:,})", location)
         return Located(value=None, location=location)
     return _located(value, problems, location, documents)
@@ -301,10 +301,10 @@ def _located(
     return Located(value=scalar, location=location)
 
 
-def _values_exceed(value: object, limit: int) -> bool:
+def _exceeds_max_nodes(value: object) -> bool:
     """Return whether a Python value has too many values; a shared one counts each time."""
     pending, seen = [(value, 0)], 0
-    while pending and seen + len(pending) <= limit:
+    while pending and seen + len(pending) <= MAX_NODES:
         item, depth = pending.pop()
         seen += 1
         inner: Iterable[object] = ()

@@ -300,7 +300,7 @@ def read_structured_option(
     `defaults` apply to the rules of fields and provide the comparator.
     """
     before = len(context.problems)
-    value = _read(located, name, annotation, context, defaults, read_evaluators)
+    value = _read_by_type(located, name, annotation, context, defaults, read_evaluators)
     if len(context.problems) > before or value is None:
         return None
     if problem := problem_of(annotation, value):
@@ -309,7 +309,7 @@ def read_structured_option(
     return value
 
 
-def _read(
+def _read_by_type(
     located: Located,
     name: str,
     annotation: object,

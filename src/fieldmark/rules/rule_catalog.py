@@ -5,7 +5,7 @@ Descriptions come from docstrings, so that pages and references say the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -69,22 +69,21 @@ def _comparator(name: str, strategy: type) -> JsonObject:
     if isinstance(word, str):
         described["means"] = word
         strategy = registry.load(Plugin.COMPARATORS, word) if meant == word else strategy
-    return {**described, "options": [*_options(strategy)]}
-
-
-def _options(strategy: type) -> Iterator[JsonObject]:
-    """Yield the options that can be set in a form; providers are configured elsewhere."""
-    for name, schema in option_schemas(strategy).items():
+    options: list[JsonValue] = []
+    for option, schema in option_schemas(strategy).items():
         if any("$ref" in arm for arm in _arms(schema)):
-            continue
+            continue  # providers are not configured in the form of a rule
         kind, choices = _kind(schema)
-        yield {
-            "name": name,
-            "kind": kind,
-            "description": schema.get("description", ""),
-            **({"choices": [*choices]} if choices else {}),
-            **({"default": schema["default"]} if "default" in schema else {}),
-        }
+        options.append(
+            {
+                "name": option,
+                "kind": kind,
+                "description": schema.get("description", ""),
+                **({"choices": choices} if choices else {}),
+                **({"default": schema["default"]} if "default" in schema else {}),
+            }
+        )
+    return {**described, "options": options}
 
 
 def _kind(schema: JsonObject) -> tuple[str, list[JsonValue]]:

@@ -80,7 +80,6 @@ from fieldmark.values.value_types import any_of, describe
 
 AUTO: Final = "auto"
 
-
 WEIGHT: Final[ConfigKey[float]] = ConfigKey(
     "weight", NonNegativeFloat, "The weight of the field in a weighted average.", default=1
 )
@@ -110,7 +109,7 @@ NORMALIZE: Final[ConfigKey[PythonFunction | None]] = ConfigKey(
     "normalize",
     description="A Python function that changes both values before they are compared.",
     schema=FUNCTION_SCHEMA,
-    reader=lambda given, context: read_function(given, "normalize", context),
+    reader=lambda located, context: read_function(located, "normalize", context),
 )
 _DESCRIPTION: Final = ConfigKey(
     "description", str, "The meaning of the field, for language models that compare it.", default=""
@@ -463,7 +462,7 @@ _GATES: Final[ConfigKey[Any]] = ConfigKey("gates", schema=LIMIT_KEYS.to_schema)
 SAFETY: Final[ConfigKey[object | None]] = ConfigKey(
     "safety",
     schema=ref("safety"),
-    reader=lambda given, context: build(choose(Plugin.SAFETY, given, context), context),
+    reader=lambda located, context: build(choose(Plugin.SAFETY, located, context), context),
 )
 """The key of the safety judge."""
 
@@ -485,39 +484,41 @@ def _names_convention(located: Located) -> bool:
 
 _SHARED: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     CONVENTION: _names_convention,
-    _DEPTH: lambda given: given.value in set(Depth),
+    _DEPTH: lambda located: located.value in set(Depth),
     **dict.fromkeys(THRESHOLDS.values(), _is_number),
-    _GATES: lambda given: (
-        bool(given.entries)
+    _GATES: lambda located: (
+        bool(located.entries)
         and all(
             key in LIMIT_KEYS.names and all(map(_is_number, limits.entries.values()))
-            for key, limits in given.entries.items()
+            for key, limits in located.entries.items()
         )
     ),
-    SAFETY: lambda given: "type" in given.entries or given.value in registry.names(Plugin.SAFETY),
+    SAFETY: lambda located: (
+        "type" in located.entries or located.value in registry.names(Plugin.SAFETY)
+    ),
 }
 """Keys that mappings of paths may also have, with the values that identify them."""
 SHARED_KEYS: Final = KeyTable(*_SHARED)
 _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
-    _SCOPE: lambda given: given.value in set(Scope),
+    _SCOPE: lambda located: located.value in set(Scope),
     **_SHARED,
     ConfigKey("defaults", schema=ref("defaults")): _is_settings,
-    ConfigKey("fields", schema=ref("fields")): lambda given: (
-        isinstance(given.value, list) or any(map(_is_settings, given.entries.values()))
+    ConfigKey("fields", schema=ref("fields")): lambda located: (
+        isinstance(located.value, list) or any(map(_is_settings, located.entries.values()))
     ),
-    _EMPTY_TOKENS: lambda given: isinstance(given.value, list),
-    _EMPTY_CONTAINERS: lambda given: isinstance(given.value, bool),
-    _EMPTY_BLANKS: lambda given: isinstance(given.value, bool),
-    _STRICT: lambda given: isinstance(given.value, bool),
+    _EMPTY_TOKENS: lambda located: isinstance(located.value, list),
+    _EMPTY_CONTAINERS: lambda located: isinstance(located.value, bool),
+    _EMPTY_BLANKS: lambda located: isinstance(located.value, bool),
+    _STRICT: lambda located: isinstance(located.value, bool),
     CONFIDENCE: _is_confidence,
-    PROVIDER: lambda given: (
-        "type" in given.entries or given.value in registry.names(Plugin.PROVIDERS)
+    PROVIDER: lambda located: (
+        "type" in located.entries or located.value in registry.names(Plugin.PROVIDERS)
     ),
     ConfigKey(
         "rules",
         description="Compare fields without a rule by the type of the expected value.",
         schema={"const": AUTO},
-    ): lambda given: given.value == AUTO,
+    ): lambda located: located.value == AUTO,
 }
 """The keys of the native form, with the values that identify this form."""
 RULES_KEYS: Final = KeyTable(*_NATIVE_FORM)
@@ -713,20 +714,15 @@ def native_form(value: JsonValue) -> JsonObject:
     if value == AUTO or "rules" in settings.entries or is_strategy_file:
         own = cast("JsonObject", settings.value_of("defaults") or {})
         form["defaults"] = {"match": AUTO, **own}
-    if fields is not None:
-        form["fields"] = _rows(fields)
+    if fields is not None and fields.entries:
+        rows: list[JsonValue] = []
+        for path, _, leaf in _leaves(fields, ""):
+            word = _strategy_name(leaf.value) if isinstance(leaf.value, str) else leaf.value
+            rows.append({"path": path, **(word if isinstance(word, dict) else {"match": word})})
+        form["fields"] = rows
+    elif fields is not None:
+        form["fields"] = fields.value
     return form
-
-
-def _rows(fields: Located) -> JsonValue:
-    """Return a list of fields; fields of a mapping get their paths."""
-    if not fields.entries:
-        return fields.value
-    rows: list[JsonValue] = []
-    for path, _, leaf in _leaves(fields, ""):
-        word = _strategy_name(leaf.value) if isinstance(leaf.value, str) else leaf.value
-        rows.append({"path": path, **(word if isinstance(word, dict) else {"match": word})})
-    return rows
 
 
 def rules_schema() -> JsonObject:

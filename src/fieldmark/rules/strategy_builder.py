@@ -100,8 +100,19 @@ def choose(kind: Plugin, located: Located, context: Context) -> StrategyChoice |
     A comparator can also be a Python function.
     """
     named = located.entries.get(_TYPE, located)
+    option_keys = [key for key in located.entries if key != _TYPE]
     if kind is Plugin.COMPARATORS and names_function(named):
-        return _choose_function(located, named, context)
+        function = read_function(named, "match", context)
+        if function is None:
+            return None
+        choice = StrategyChoice(
+            kind=kind,
+            name=str(function),
+            strategy=FunctionMatch,
+            options={"function": named._replace(value=cast("JsonValue", function))},
+            location=named.location,
+        )
+        return choice.with_options(located, option_keys)
     if not isinstance(named.value, str):
         message = f"expected {kind.article} {kind.noun}, got {describe(named.value)}"
         context.add(message, named.location, _valid_types(kind))
@@ -121,21 +132,7 @@ def choose(kind: Plugin, located: Located, context: Context) -> StrategyChoice |
             context.add(problem.message, named.location, problem.hint)
         return None
     choice = StrategyChoice(kind=kind, name=name, strategy=strategy, location=named.location)
-    return choice.with_options(located, [key for key in located.entries if key != _TYPE])
-
-
-def _choose_function(located: Located, named: Located, context: Context) -> StrategyChoice | None:
-    function = read_function(named, "match", context)
-    if function is None:
-        return None
-    choice = StrategyChoice(
-        kind=Plugin.COMPARATORS,
-        name=str(function),
-        strategy=FunctionMatch,
-        options={"function": named._replace(value=cast("JsonValue", function))},
-        location=named.location,
-    )
-    return choice.with_options(located, [key for key in located.entries if key != _TYPE])
+    return choice.with_options(located, option_keys)
 
 
 def _valid_types(kind: Plugin) -> str:

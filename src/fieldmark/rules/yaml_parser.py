@@ -87,7 +87,7 @@ class _Composer:
         self._text = text
         self._file = file
         self._problems = Problems()
-        self._events = self._read()
+        self._events = self._read_events()
         self._anchors: dict[str, tuple[Located, int, int] | None] = {}
         self._nodes = 0
         self._aliases = 0
@@ -105,7 +105,7 @@ class _Composer:
         self._problems.raise_any()
         return document or Located(value=None, location=Location(self._file, 1, 1))
 
-    def _read(self) -> Iterator[Event]:
+    def _read_events(self) -> Iterator[Event]:
         if _LONG_TAG in self._text:
             self._stop("tag is too long", self._location_of_index(self._text.index(_LONG_TAG)))
         last: StreamMark | None = None

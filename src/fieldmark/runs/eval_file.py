@@ -229,7 +229,6 @@ def _cases_schema() -> JsonObject:
 
 
 def _read_cases(located: Located, context: Context) -> _CaseSource:
-    """Read the cases of an eval file."""
     value = located.get("cases")
     if value is None:
         if isinstance(located.value, dict):

@@ -220,7 +220,6 @@ _open: Final = ExitStack()
 
 
 def _start_worker(job: Job, spools: str, parent: int, files: Sequence[int]) -> None:
-    """Prepare a worker process."""
     global _worker  # noqa: PLW0603 - an initializer has no other way to pass state
     # Interrupts are handled by the parent.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -141,7 +141,6 @@ def _without_default(schema: JsonObject) -> JsonObject:
 
 
 def _rule_definitions() -> JsonObject:
-    """Return all definitions for rules, by name."""
     # The value at a path is a word, settings, or a nested object or list.
     words = "|".join("".join(f"[{c.upper()}{c.lower()}]" for c in word) for word in STRATEGIES)
     field_or_word: list[JsonObject] = [

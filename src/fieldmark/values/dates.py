@@ -276,15 +276,6 @@ def _pattern(parts: Sequence[tuple[str, str, str]]) -> str:
 
 
 _ISO_FORMAT: Final = DateFormat("ISO", _ISO, month_first=True, certain=True)
-DEFAULT_FORMATS: Final = parse_formats(
-    [
-        "ISO", "DD-MMM-YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "MM-DD-YYYY", "DD-MM-YYYY", "DD.MM.YYYY",
-        "YYYY/MM/DD", "DD/MMM/YYYY", "DD MMM YYYY", "DD MMMM YYYY", "MMM DD, YYYY",
-        "MMMM DD, YYYY", "MMM DD YYYY", "MMMM DD YYYY", "YYYYMMDD", "MM/DD/YY", "DD/MM/YY",
-        "MM-DD-YY", "DD-MM-YY", "DD.MM.YY", "DD MMM YY",
-    ]
-)  # fmt: skip
-"""Names for the most common of the forms that are read without formats."""
 
 
 # --- dates as documents print them ----------------------------------------------------------------

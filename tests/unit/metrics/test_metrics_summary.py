@@ -13,6 +13,7 @@ from fieldmark.metrics.summary import (
     NO_USAGE,
     AppliedConvention,
     AttributeSummary,
+    applied_convention,
     case_sort_key,
     summarize,
     total_usage,
@@ -96,7 +97,8 @@ def test_quality_pools_the_keys_of_all_cases():
 
 def test_every_convention_reports_quality_of_its_own_fields():
     assert summary_of(EXACT_PAIR).quality.depth is Depth.LEAF
-    assert summary_of(EXACT_PAIR, rules=Rules(depth=Depth.TOP)).quality.depth is Depth.TOP
+    by_key = applied_convention(CONVENTIONS["confusion"], Rules(depth=Depth.TOP))
+    assert summary_of(EXACT_PAIR, applied=by_key).quality.depth is Depth.TOP
     assert summary_of(EXACT_PAIR).quality.accuracy == pytest.approx(1 / 3)
 
 

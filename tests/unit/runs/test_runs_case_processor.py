@@ -67,7 +67,7 @@ def test_exception_in_a_comparator_affects_only_its_field(comparator):
         for n, case in enumerate(cases)
     ]
     _, totals = run(crashing, rules)
-    attributes = summarize(totals.tally, CONFUSION, rules=rules).attributes
+    attributes = summarize(totals.tally, CONFUSION).attributes
     assert set(attributes) == {"a", "b"}
     assert (attributes["a"].tp, attributes["a"].errors) == (2, 1)
     assert (attributes["b"].tp, attributes["b"].errors) == (3, 0)

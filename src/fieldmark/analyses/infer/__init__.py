@@ -252,7 +252,6 @@ def _rules_of(schema: Located, name: str) -> ProposedRules:
 
 
 def _schema_of(source: type) -> Mapping[str, object]:
-    """Return the JSON Schema of a class."""
     describe = getattr(source, "model_json_schema", None)
     if describe is None:
         try:

@@ -332,14 +332,13 @@ def _scan_value(text: str, position: int, segment: int) -> _Scanned:
 
 
 def _value(
-    kind: TextTokenKind, keys: frozenset[Key], match: re.Match[str], segment: int, end: int = 0
+    kind: TextTokenKind, keys: frozenset[Key], match: re.Match[str], segment: int
 ) -> tuple[list[Piece], int]:
-    end = end or match.end()
-    written = match.string[match.start() : end].strip()
+    written = match[0].strip()
     if kind is TextTokenKind.DATE:
         written = written.rstrip(".,")
     token = TextToken(kind, keys, written, VALUE_WEIGHT, segment)
-    return [Piece(written, token, segment)], end
+    return [Piece(written, token, segment)], match.end()
 
 
 def _periods(parts: Mapping[str, str | None]) -> Iterator[Period]:
