@@ -241,7 +241,7 @@ def _parsed(document: JsonValue) -> JsonValue:
 def _wrapper(
     documents: Sequence[JsonObject], other_documents: Sequence[JsonObject], excluded: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the keys below which all documents have most keys of `others`, or nothing.
+    """Return the keys below which all documents have most keys of the others, or nothing.
 
     An `excluded` key contains a copy of the other side.
     """
