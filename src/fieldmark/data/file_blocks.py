@@ -210,7 +210,7 @@ _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _ZSTD_START: Final = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", re.DOTALL)
 _START_BYTES: Final = 4
 _RLE: Final = 1
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
 class IndivisibleError(IrregularLinesError):
@@ -281,8 +281,8 @@ class SearchMap(Protocol):
     """Applies a function to each search like `map`, possibly in other processes."""
 
     def __call__(
-        self, function: Callable[[Search], _Found], searches: Iterable[Search], /
-    ) -> Iterator[_Found]:
+        self, function: Callable[[Search], _Result], searches: Iterable[Search], /
+    ) -> Iterator[_Result]:
         """Yield the results in order."""
 
 
@@ -332,10 +332,7 @@ def _find_blocks(search: Search) -> _FoundBlocks:
     try:
         if not search.suffix:
             return _FoundBlocks(list(_byte_ranges(file, search)))
-        read_member = _READERS[search.suffix]
-        position: int | None = search.start
-        if not search.aligned:
-            position = _first_member(file, search, read_member)
+        position = search.start if search.aligned else _first_member(file, search)
         return _FoundBlocks([]) if position is None else _members(file, search, position)
     except (OSError, EOFError, zlib.error, ValueError):
         # The process that reads the file alone raises an error that says where.
@@ -394,14 +391,14 @@ def _members(file: IO[bytes], search: Search, position: int) -> _FoundBlocks:
     return _FoundBlocks(blocks)
 
 
-def _first_member(file: IO[bytes], search: Search, read_member: _ReadMember) -> int | None:
+def _first_member(file: IO[bytes], search: Search) -> int | None:
     """Return where the first member starts; bytes that look like a start are tried."""
     file.seek(search.start)
     raw = file.read(search.end - search.start + _START_BYTES - 1)
     for match in _STARTS[search.suffix].finditer(raw):
         position = search.start + match.start()
         try:
-            read_member(file, position)
+            _READERS[search.suffix](file, position)
         except _TooLargeError:
             return None
         except (OSError, EOFError, zlib.error, ValueError):

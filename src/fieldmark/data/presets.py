@@ -703,7 +703,7 @@ class CocoSource(ValueSource):
 
 def coco_truth(file: InputLike, dialect: JsonDialect) -> CocoSource:
     """Read an instances file: the annotations of all images, sorted by image id."""
-    name, value, size = _read(file, dialect, Role.TRUTH.label)
+    name, value, size = _read_input(file, dialect, Role.TRUTH.label)
     where = Location(name)
     images = _read_entries(value, "images", where)
     annotations = _read_entries(value, "annotations", where)
@@ -742,7 +742,7 @@ def coco_truth(file: InputLike, dialect: JsonDialect) -> CocoSource:
 
 def coco_candidate(file: InputLike, dialect: JsonDialect, truth: CocoSource) -> CocoSource:
     """Read a results file: the detections of each image, or none."""
-    name, value, size = _read(file, dialect, Role.CANDIDATE.label)
+    name, value, size = _read_input(file, dialect, Role.CANDIDATE.label)
     where = Location(name)
     if isinstance(value, dict):
         value = value.get("annotations")
@@ -772,7 +772,7 @@ def _make_source(
     return source
 
 
-def _read(file: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonValue, int]:
+def _read_input(file: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonValue, int]:
     """Return the name, content and size of an input."""
     if dialect.limits == LIMITS:
         dialect.limits = COCO_LIMITS

@@ -54,16 +54,6 @@ class Columns:
     steps: tuple[_Steps, ...] | None
     json_columns: tuple[int, ...]
 
-    @property
-    def nested(self) -> list[str]:
-        """The names of the columns that are paths."""
-        steps = self.steps or ()
-        return [
-            name
-            for name, steps_of_name in zip(self.names, steps, strict=False)
-            if len(steps_of_name) > 1
-        ]
-
     def row(self, cells: Sequence[JsonValue], limits: Limits) -> Row:
         """Return a row as a document; JSON in cells counts below the names of its columns."""
         document = self.document(cells)
@@ -104,7 +94,8 @@ def read_header(names: Sequence[str], limits: Limits) -> Columns:
 
 def add_column_note(source: RowSource, columns: Columns) -> None:
     """Add a note about columns that are read as nested keys."""
-    nested = columns.nested
+    named = zip(columns.names, columns.steps or (), strict=False)
+    nested = [name for name, steps in named if len(steps) > 1]
     if nested:
         more = ", …" if len(nested) > 1 else ""
         source.add_note(f"columns with paths are nested keys ({nested[0]}{more})")

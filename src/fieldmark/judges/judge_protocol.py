@@ -38,12 +38,18 @@ def judge_request(case: Case, config: Mapping[str, JsonValue]) -> JsonObject:
     metadata = context.metadata or {}
     criteria = next((metadata[key] for key in _CRITERIA if isinstance(metadata.get(key), str)), "")
     expected: list[JsonValue] = [{"role": "assistant", "content": case.expected}]
+    messages = _messages(context.input)
+    questions = (
+        _as_text(message.get("content", ""))
+        for message in messages
+        if isinstance(message, dict) and message["role"] == "user"
+    )
     return {
         "candidate_answer": answer,
         "reference_answer": _as_text(case.expected),
         "expected": case.expected,
         "candidate": None if case.candidate is MISSING else case.candidate,
-        "question": _question(context.input),
+        "question": "\n".join(filter(None, questions)),
         "case_id": case.id,
         "input": None if context.input is MISSING else context.input,
         "metadata": metadata,
@@ -51,7 +57,7 @@ def judge_request(case: Case, config: Mapping[str, JsonValue]) -> JsonObject:
         "output": answer,
         "expected_output": expected,
         "expected_messages": expected,
-        "input_messages": _messages(context.input),
+        "input_messages": messages,
         "criteria": criteria,
         "expected_outcome": criteria,
     }
@@ -88,15 +94,6 @@ def _messages(case_input: JsonValue | Missing) -> list[JsonValue]:
         if sum(isinstance(role, str) for role in roles) == len(case_input):
             return case_input
     return [{"role": "user", "content": case_input}]
-
-
-def _question(case_input: JsonValue | Missing) -> str:
-    """Return an input as a string: the user messages of a conversation, or JSON."""
-    messages = (message for message in _messages(case_input) if isinstance(message, dict))
-    texts = (
-        _as_text(message.get("content", "")) for message in messages if message["role"] == "user"
-    )
-    return "\n".join(filter(None, texts))
 
 
 class InvalidResponseError(Exception):

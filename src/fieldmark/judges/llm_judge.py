@@ -15,13 +15,7 @@ from typing import Annotated, ClassVar, Final, NamedTuple, cast
 from fieldmark.compare.prompt_injection import INJECTION_WARNING, find_injections
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, unreadable_reason
-from fieldmark.judges.images import (
-    Image,
-    ImageError,
-    check_file_paths,
-    load_image,
-    named_files,
-)
+from fieldmark.judges.images import ImageError, check_file_paths, load_image, named_files
 from fieldmark.judges.llm.chat import Grade, grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
 from fieldmark.judges.llm.connection import GradingConnection
@@ -160,6 +154,16 @@ class LlmJudge(GradingConnection):
 
     def identity(self) -> JsonObject:
         """Return the model, its endpoint, the prompt and the options."""
+        # Options that are not part of the prompt; their defaults are left out.
+        options: JsonObject = {
+            "descriptions": dict(self.descriptions),
+            "images": list(self.images),
+            "choices": dict(self._prompt.choices),
+        }
+        if self.aggregate is not SampleAggregation.MEAN:
+            options["aggregate"] = self.aggregate.value
+        if not self.ground_truth:
+            options["judged_against"] = "input"
         return {
             **self.parameters(),
             **self._task(),
@@ -167,7 +171,7 @@ class LlmJudge(GradingConnection):
             "per": self.per.value,
             "fields": list(self.fields),
             "weights": [criterion.weight for criterion in self._criteria],
-            **self._other_options(),
+            **{name: value for name, value in options.items() if value},
             "pass_threshold": self.pass_threshold,
             "with_input": self.with_input,
             "ask_equal": self.ask_equal,
@@ -181,19 +185,6 @@ class LlmJudge(GradingConnection):
 
     def _task(self) -> JsonObject:
         return {"task": "rubric", "prompt": self._prompt.identity()}
-
-    def _other_options(self) -> JsonObject:
-        """Return the options that are not part of the prompt and not the default."""
-        options: JsonObject = {
-            "descriptions": dict(self.descriptions),
-            "images": list(self.images),
-            "choices": dict(self._prompt.choices),
-        }
-        if self.aggregate is not SampleAggregation.MEAN:
-            options["aggregate"] = self.aggregate.value
-        if not self.ground_truth:
-            options["judged_against"] = "input"
-        return {name: value for name, value in options.items() if value}
 
     def _make_prompt(self) -> Prompt:
         criteria = [(criterion.name, criterion.text) for criterion in self._criteria]
@@ -230,8 +221,11 @@ class LlmJudge(GradingConnection):
         context = case.context or CaseContext()
         if self._sends_input and context.input is not MISSING:
             shared["input"] = context.input
+        case_input = None if context.input is MISSING else context.input
+        named: JsonObject = {"input": case_input, "metadata": context.metadata}
+        directory = self.cwd or Path()
         try:
-            images = self._load_images(context)
+            images = [load_image(source, directory) for source in named_files(named, self.images)]
         except ImageError as error:
             return Score.error(f"{self.name}: {error}")
         if not self.ground_truth and "input" not in shared and not images:
@@ -242,9 +236,12 @@ class LlmJudge(GradingConnection):
         calls: list[LlmCall] = []
         too_large = ""
         for path in self.fields or ("",):
-            expected, candidate = _sides(case, path)
-            if not self.ground_truth:
-                expected = MISSING
+            expected: JsonValue | Missing = case.expected if self.ground_truth else MISSING
+            candidate = case.candidate
+            if path:
+                parsed = parse_path(path)
+                expected = MISSING if expected is MISSING else resolve(expected, parsed)
+                candidate = MISSING if candidate is MISSING else resolve(candidate, parsed)
             decision = _decide_without_model(expected, candidate, ask_equal=self.ask_equal)
             if decision is not None:
                 if decision.score is None:
@@ -274,16 +271,6 @@ class LlmJudge(GradingConnection):
         if too_large:
             return Score.error(too_large)
         return self._score_case(case, scores, skipped, calls)
-
-    def _load_images(self, context: CaseContext) -> list[Image]:
-        """Return the images at the paths of the option, which have strings or lists of strings."""
-        if not self.images:
-            return []
-        case_input = None if context.input is MISSING else context.input
-        known: JsonObject = {"input": case_input, "metadata": context.metadata}
-        return [
-            load_image(source, self.cwd or Path()) for source in named_files(known, self.images)
-        ]
 
     def _score_case(
         self,
@@ -415,15 +402,6 @@ _AGGREGATES: Final[Mapping[SampleAggregation, Callable[[Sequence[float]], float]
     SampleAggregation.MEDIAN: median,
     SampleAggregation.MAJORITY: _majority,
 }
-
-
-def _sides(case: Case, path: str) -> tuple[JsonValue | Missing, JsonValue | Missing]:
-    """Return the expected and the predicted value of a case or field."""
-    if not path:
-        return case.expected, case.candidate
-    parsed = parse_path(path)
-    candidate = MISSING if case.candidate is MISSING else resolve(case.candidate, parsed)
-    return resolve(case.expected, parsed), candidate
 
 
 def _decide_without_model(

@@ -119,7 +119,13 @@ class ProcessTree:
             if not self.exited() and self._terminate():
                 self.wait(grace)
         finally:
-            self._kill()
+            with suppress(ProcessLookupError, PermissionError):
+                if hasattr(os, "killpg"):
+                    os.killpg(self._pid, _KILL)
+                elif self._job is not None:
+                    self._job.terminate()
+                else:
+                    self.process.kill()
             status = self.process.wait()
             for process in descendants:
                 with suppress(psutil.Error):
@@ -148,15 +154,6 @@ class ProcessTree:
         except OSError:  # has exited, belongs to another user, or has no console
             return False
         return True
-
-    def _kill(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(self._pid, _KILL)
-            elif self._job is not None:
-                self._job.terminate()
-            else:
-                self.process.kill()
 
 
 def unavailable_limits() -> list[str]:

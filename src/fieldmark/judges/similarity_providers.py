@@ -146,7 +146,14 @@ class PythonProvider:
         function = self._load()
         if not callable(function):
             return [function] * len(pairs)
-        return [_as_similarity(returned) for returned in function(pairs)]
+        similarities: list[Similarity] = []
+        for returned in function(pairs):
+            try:
+                similarities.append(float(returned))
+            except (TypeError, ValueError):
+                problem = f"expected a number from the function, got {returned!r}"
+                similarities.append(provider_error(problem))
+        return similarities
 
     def _load(self) -> PairFunction | Comparison:
         if not isinstance(self.function, str):
@@ -158,13 +165,6 @@ class PythonProvider:
         if not callable(function):
             return provider_error(f"{self.function} is not a function")
         return cast("PairFunction", function)
-
-
-def _as_similarity(returned: object) -> Similarity:
-    try:
-        return float(returned)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return provider_error(f"expected a number from the function, got {returned!r}")
 
 
 _MODEL: Final = r"[^\x00]*[^\x00\s][^\x00]*"

@@ -19,7 +19,7 @@ _HELD: Final[ContextVar[_Records | None]] = ContextVar("held_responses", default
 
 @contextmanager
 def held_responses() -> Iterator[_Records]:
-    """Hold the responses that this thread receives; the function that is returned records them."""
+    """Hold the responses that this thread receives; the yielded functions record them."""
     records: _Records = []
     before = _HELD.set(records)
     try:
