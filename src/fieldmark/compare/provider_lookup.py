@@ -18,19 +18,13 @@ if TYPE_CHECKING:
 _Configured = TypeVar("_Configured")
 
 
-def find_providers(rules: Rules) -> tuple[Provider, ...]:
-    """Return each provider in the rules once.
+def find_providers_and_judges(configured: object) -> tuple[object, ...]:
+    """Return each provider, and each judge that records its usage, once.
 
     >>> from fieldmark.compare.semantic import Semantic
-    >>> [provider.name for provider in find_providers(Rules(default=Semantic()))]
+    >>> [provider.name for provider in find_providers_and_judges(Semantic())]
     ['lexical']
     """
-    parts = find_providers_and_judges(rules)
-    return tuple(cast("Provider", part) for part in parts if _is_provider(part))
-
-
-def find_providers_and_judges(configured: object) -> tuple[object, ...]:
-    """Return each provider, and each judge that records its usage, once."""
     by_id = {id(part): part for part in _parts(configured) if _is_provider_or_judge(part)}
     return tuple(by_id.values())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.data.inputs import Coverage
@@ -198,13 +199,18 @@ def warn_truth_as_predictions(candidate: InputSide, *, same_file: bool) -> list[
 
 def _documents(side: InputSide, key: str | None) -> list[JsonObject]:
     """Return the first documents of a side that are objects."""
-    rows = [row for row in side.sample.rows[:_CHECKED_ROWS] if isinstance(row, dict)]
-    documents = rows if key is None else [row.get(key) for row in rows]
-    return [
-        {name: value for name, value in document.items() if name != side.layout.id_key}
-        for document in map(_parsed, documents)
-        if isinstance(document, dict)
-    ]
+    id_key, dialect = side.layout.id_key, JsonDialect(role=Role.CANDIDATE)
+    documents: list[JsonObject] = []
+    for row in side.sample.rows[:_CHECKED_ROWS]:
+        if not isinstance(row, dict):
+            continue
+        document = row if key is None else row.get(key)
+        if isinstance(document, str):
+            with suppress(DataError):
+                document = parse_model_text(document, dialect).value
+        if isinstance(document, dict):
+            documents.append({name: value for name, value in document.items() if name != id_key})
+    return documents
 
 
 def warn_confidences(coverage: Coverage) -> list[str]:
@@ -227,15 +233,6 @@ def warn_confidences(coverage: Coverage) -> list[str]:
             f"{to_100:,}; set the scale in the rules, as in confidence: {{scale: 100}}"
         )
     return warnings
-
-
-def _parsed(document: JsonValue) -> JsonValue:
-    if not isinstance(document, str):
-        return document
-    try:
-        return parse_model_text(document, JsonDialect(role=Role.CANDIDATE)).value
-    except DataError:
-        return None
 
 
 def _wrapper(

@@ -47,7 +47,7 @@ PREDICTED_MEAN_SCORE: Final = "predicted_mean_score"
 Pair: TypeAlias = tuple[int, int]
 """The positions of two runs; the first is ranked higher or equal."""
 
-_TOLD: Final = frozenset({DiffVerdict.BETTER, DiffVerdict.WORSE})
+_DIFFERENT: Final = frozenset({DiffVerdict.BETTER, DiffVerdict.WORSE})
 
 
 @dataclass(slots=True)
@@ -272,13 +272,13 @@ def best_runs(
         if value is not None and sortable(value) == sortable(values[0])
     ]
 
-    def is_told_from(run: int, other: int) -> bool:
-        return run != other and pairs[min(run, other), max(run, other)].word in _TOLD
+    def differs_from(run: int, other: int) -> bool:
+        return run != other and pairs[min(run, other), max(run, other)].word in _DIFFERENT
 
     return tuple(
         run
         for run, value in enumerate(values)
-        if value is not None and not all(is_told_from(run, leader) for leader in top)
+        if value is not None and not all(differs_from(run, leader) for leader in top)
     )
 
 

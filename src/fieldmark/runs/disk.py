@@ -104,19 +104,19 @@ class Disk:
 DISK: Final = Disk()
 
 
-def write_atomic(path: Path, content: bytes, disk: Disk = DISK) -> None:
+def write_atomic(path: Path, content: bytes) -> None:
     """Replace a file atomically: readers see the previous content or the new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}{PART}")
     try:
-        file = disk.open_new(temporary)
+        file = DISK.open_new(temporary)
         try:
-            disk.write(file, content)
-            disk.sync(file)
+            DISK.write(file, content)
+            DISK.sync(file)
         finally:
-            disk.close(file)
-        disk.replace(temporary, path)
-        disk.sync_directory(path.parent)
+            DISK.close(file)
+        DISK.replace(temporary, path)
+        DISK.sync_directory(path.parent)
     except OSError as error:
         with suppress(OSError):
-            disk.remove(temporary)
+            DISK.remove(temporary)
         raise StorageError(f"cannot write {path}: {error.strerror}") from error

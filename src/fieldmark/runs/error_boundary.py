@@ -1,4 +1,9 @@
-"""Error boundaries: an exception in a plug-in becomes an error of its field, never a score."""
+"""Error boundaries: an exception in a plug-in becomes an error of its field, never a score.
+
+An exception of a comparator is an error of the field (`compare_cases`), and of an evaluator an
+error of its result (`score_or_error`). All other exceptions end the run: resources that cannot be
+opened before the first case (`open_evaluators`), and files that cannot be read or written.
+"""
 
 from __future__ import annotations
 

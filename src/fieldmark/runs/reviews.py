@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple, TypeAlias, cast
 
@@ -22,7 +21,7 @@ from fieldmark.runs.disk import DISK
 from fieldmark.runs.lock import directory_lock
 from fieldmark.runs.run_directory import MANIFEST
 from fieldmark.values.json_text import read_document, strict_json
-from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, PathError, parse_path, resolve
+from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, parse_path, path_or_none, resolve
 from fieldmark.values.paths import Path as FieldPath
 from fieldmark.values.presence import is_present
 from fieldmark.values.records import OMIT_DEFAULT, OPTIONAL, from_json, to_json
@@ -260,7 +259,7 @@ def truth_fields(case: CaseResult) -> Iterator[TruthField]:
             upcoming = next(marks, None)
         if field.outcome in _NOT_COMPARED:
             continue
-        path = _parsed(field.attribute)
+        path = path_or_none(field.attribute)
         steps = None if path is None else _steps(path, places)
         if path is None or steps is None:
             continue
@@ -272,14 +271,6 @@ def truth_fields(case: CaseResult) -> Iterator[TruthField]:
             texts.add(key)
             field, positions = _whole_text(case, field)  # noqa: PLW2901
         yield TruthField(positions=positions, field=field.finite(), attribute=path, steps=steps)
-
-
-@lru_cache(maxsize=4096)
-def _parsed(attribute: str) -> FieldPath | None:
-    try:
-        return parse_path(attribute)
-    except PathError:
-        return None
 
 
 def _whole_text(case: CaseResult, word: FieldResult) -> tuple[FieldResult, tuple[int, ...]]:

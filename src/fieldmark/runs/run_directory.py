@@ -19,7 +19,7 @@ from fieldmark.metrics.summary import Summary, summary_to_json
 from fieldmark.model.json import JsonObject
 from fieldmark.runs.attribute_table import AttributeTreeWriter, NumberedAttribute
 from fieldmark.runs.case_rows import segment_of
-from fieldmark.runs.disk import DISK, PART, Disk, write_atomic
+from fieldmark.runs.disk import DISK, PART, write_atomic
 from fieldmark.runs.lock import LOCK, RunLock, directory_lock
 from fieldmark.runs.manifest import Manifest, RunStatus, headline_of
 from fieldmark.values.json_text import pretty_json, read_json, strict_json
@@ -82,7 +82,6 @@ class RunDirectory:
         *,
         stored: Sequence[NumberedAttribute] | None = None,
         copy: RunCopy | None = None,
-        disk: Disk = DISK,
     ) -> None:
         self.path = path
         self.manifest = replace(
@@ -92,7 +91,6 @@ class RunDirectory:
         self.after_rows: Callable[[], None] | None = None
         self._stored = stored
         self._copy = copy
-        self._disk = disk
         self._lock = RunLock(path)
         self._ours = False
         self._tree = AttributeTreeWriter()
@@ -104,7 +102,7 @@ class RunDirectory:
 
     def __enter__(self) -> Self:
         try:
-            self._disk.make_directory(self.path)
+            DISK.make_directory(self.path)
         except OSError as error:
             raise StorageError(f"cannot use directory {self.path}: {error.strerror}") from error
         if self._stored is None and not (self.path / LOCK).exists():
@@ -122,12 +120,12 @@ class RunDirectory:
         if self._stored is None:
             self._check_empty()
         else:
-            self.whole = _cut_torn_tail(self.path / RESULTS, self._disk)
+            self.whole = _cut_torn_tail(self.path / RESULTS)
             self._size = self._appended = self.whole.size
         for left in self.path.glob(f".*{PART}"):
             # A temporary file of an interrupted write; only the owner of the lock may remove it.
             with suppress(OSError):
-                self._disk.remove(left)
+                DISK.remove(left)
         self._ours = True
         self._lock.write_owner()
         if self._stored is not None:
@@ -139,9 +137,9 @@ class RunDirectory:
                 self.manifest = replace(self.manifest, sequence=_next_sequence(root))
                 self._write_manifest()
         try:
-            self._attributes = self._disk.open_append(self.path / ATTRIBUTES)
-            self._results = self._disk.open_append(self.path / RESULTS)
-            self._disk.sync_directory(self.path)
+            self._attributes = DISK.open_append(self.path / ATTRIBUTES)
+            self._results = DISK.open_append(self.path / RESULTS)
+            DISK.sync_directory(self.path)
         except OSError as error:
             raise StorageError(f"cannot write {self.path}: {error.strerror}") from error
 
@@ -179,10 +177,10 @@ class RunDirectory:
         described = self._described(attributes)
         try:
             if described:
-                self._disk.write(self._attributes, described)
-                self._disk.sync(self._attributes)
+                DISK.write(self._attributes, described)
+                DISK.sync(self._attributes)
             for content in _joined(rows):
-                self._disk.write(self._results, content)
+                DISK.write(self._results, content)
                 self._pending += len(content)
                 self._size += len(content)
                 now = time.monotonic()
@@ -208,7 +206,7 @@ class RunDirectory:
         """Write all attributes in the order of their numbers, which does not depend on workers."""
         self._tree = AttributeTreeWriter()
         content = self._described(sorted(attributes, key=lambda numbered: numbered[0]))
-        write_atomic(self.path / ATTRIBUTES, content, self._disk)
+        write_atomic(self.path / ATTRIBUTES, content)
 
     def append_spent(self, record: JsonObject) -> None:
         """Append a change of the cost of models, or a response that rows use; thread-safe.
@@ -221,9 +219,9 @@ class RunDirectory:
                 return
             try:
                 if self._spent < 0:
-                    self._spent = self._disk.open_append(self.path / SPENT_LOG)
+                    self._spent = DISK.open_append(self.path / SPENT_LOG)
                 # The newline is first, so that it also ends a line that was not written completely.
-                self._disk.write(self._spent, b"\n" + strict_json(record))
+                DISK.write(self._spent, b"\n" + strict_json(record))
             except OSError as error:
                 message = f"cannot write {self.path / SPENT_LOG}: {error.strerror}"
                 raise StorageError(message) from error
@@ -256,7 +254,7 @@ class RunDirectory:
         self._close()
         self._rewrite_attributes(self._tree.attributes.items())
         content = pretty_json(summary_to_json(summary))
-        write_atomic(self.path / SUMMARY, content, self._disk)
+        write_atomic(self.path / SUMMARY, content)
         headline = headline_of(summary, summary_bytes=len(content), results_bytes=self._size)
         self.manifest = replace(
             self.manifest,
@@ -271,7 +269,7 @@ class RunDirectory:
         self._write_manifest()
         if (self.path / SPENT_LOG).exists():
             with suppress(OSError):
-                self._disk.remove(self.path / SPENT_LOG)
+                DISK.remove(self.path / SPENT_LOG)
         if self.target_cache.exists():
             # The results contain the responses now.
             shutil.rmtree(self.target_cache, ignore_errors=True)
@@ -300,7 +298,7 @@ class RunDirectory:
         before, after = b'"status": "running"', f'"status": "{status}"'.encode()
         at = (self.path / MANIFEST).read_bytes().find(before)
         if at >= 0 and len(after) <= len(before):
-            self._disk.overwrite(self.path / MANIFEST, at, after.ljust(len(before)))
+            DISK.overwrite(self.path / MANIFEST, at, after.ljust(len(before)))
 
     def _close(self) -> None:
         if self._results < 0:
@@ -315,16 +313,16 @@ class RunDirectory:
                 self._attributes = self._results = self._spent = -1
             for file in filter(lambda file: file >= 0, files):
                 with suppress(OSError):
-                    self._disk.close(file)
+                    DISK.close(file)
 
     def _sync(self) -> None:
-        self._disk.sync(self._results)
+        DISK.sync(self._results)
         self._pending = 0
         self._synced = time.monotonic()
 
     def _write_manifest(self) -> None:
         content = pretty_json(to_json(self.manifest))
-        write_atomic(self.path / MANIFEST, content, self._disk)
+        write_atomic(self.path / MANIFEST, content)
         if self._copy is not None:
             self._copy.write_manifest(content, complete=self.manifest.status is RunStatus.COMPLETE)
 
@@ -399,7 +397,7 @@ def _rows(file: IO[bytes]) -> Iterator[tuple[int, JsonObject | None]]:
         yield end, row if isinstance(row, dict) else None
 
 
-def _cut_torn_tail(path: Path, disk: Disk) -> WholeResults:
+def _cut_torn_tail(path: Path) -> WholeResults:
     """Move an incomplete segment at the end of the results to its own file."""
     whole = whole_results(path)
     try:
@@ -410,13 +408,13 @@ def _cut_torn_tail(path: Path, disk: Disk) -> WholeResults:
             number += 1
         with path.open("rb") as file:
             file.seek(whole.size)
-            write_atomic(torn, file.read(), disk)
-        opened = disk.open_append(path)
+            write_atomic(torn, file.read())
+        opened = DISK.open_append(path)
         try:
-            disk.truncate(opened, whole.size)
-            disk.sync(opened)
+            DISK.truncate(opened, whole.size)
+            DISK.sync(opened)
         finally:
-            disk.close(opened)
+            DISK.close(opened)
     except OSError as error:
         raise StorageError(f"cannot truncate {path}: {error.strerror}") from error
     return whole

@@ -449,16 +449,7 @@ class EvalOptions(SelectionOptions, SharedOptions, CodeOptions, total=False):
     """The options of `evaluate`."""
 
 
-class RunOptions(
-    ScoreSources,
-    EvalSources,
-    ComparisonOptions,
-    SelectionOptions,
-    SharedOptions,
-    CodeOptions,
-    ConfidenceReading,
-    total=False,
-):
+class RunOptions(ScoreSources, EvalSources, ScoreOptions, EvalOptions, total=False):
     """The options of any run.
 
     They are the given options, or all options after `complete_options`.

@@ -36,12 +36,12 @@ from fieldmark.runs.case_result import CaseResult, CaseResults, case_columns
 from fieldmark.values.paths import (
     ROOT,
     Path,
-    PathError,
     attribute_of,
     first_keys,
     has_path,
     leaves,
     parse_path,
+    path_or_none,
 )
 from fieldmark.values.text import nearest, plural
 from fieldmark.values.value_confidences import ConfidenceOptions
@@ -113,7 +113,7 @@ class CaseWarnings:
         self._values = values
         self.unseen: dict[_RulePath, Path] = {}
         for rule in (rule for rules in rule_sets for rule in rules.fields):
-            path = _parse(rule.path)
+            path = path_or_none(rule.path)
             if path is not None:
                 self.unseen |= dict.fromkeys(
                     {(path.text, False), (path.text, rule.truth_only)}, path
@@ -377,13 +377,13 @@ def unused_rules(
     ]
     compared = {
         path.segments: path
-        for path in map(_parse, seen)
+        for path in map(path_or_none, seen)
         if path is not None
         and any(FACTS[fact].outcome is not Outcome.IGNORED for fact in facts[path.text])
     }
     warnings: list[str] = []
     for rule in rules.fields:
-        path = _parse(rule.path)
+        path = path_or_none(rule.path)
         if path is None or (_is_in_map(rule, rules) and _is_at_or_above(attribute_of(path), seen)):
             continue
         location = f"{rule.location}: " if str(rule.location) else ""
@@ -438,7 +438,7 @@ class DocumentPaths:
     __slots__ = ("_attributes", "_missing")
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self._missing = {text: _parse(text) for text in paths}
+        self._missing = {text: path_or_none(text) for text in paths}
         self._attributes: dict[str, Path] = {}
 
     def add(self, case: Case) -> None:
@@ -466,7 +466,7 @@ class DocumentPaths:
     def _new_attributes(self, document: JsonValue) -> dict[str, Path]:
         """Return the attributes of a document, and of its lists and objects, not seen before."""
         new: dict[str, Path] = {}
-        for path in map(_parse, dict.fromkeys(leaf for leaf, _ in leaves(document))):
+        for path in map(path_or_none, dict.fromkeys(leaf for leaf, _ in leaves(document))):
             for end in range(len(path.segments) if path else 0, 0, -1):
                 assert path is not None  # noqa: S101 - else there is no step
                 prefix = Path(path.text, path.segments[:end], path.starts[:end])
@@ -490,13 +490,6 @@ class DocumentPaths:
         """Return a suggestion with the nearest path that exists, or an empty string."""
         close = nearest(path.replace("[*]", "[]"), self._attributes)
         return f"did you mean {close!r}?" if close else ""
-
-
-def _parse(text: str) -> Path | None:
-    try:
-        return parse_path(text)
-    except PathError:
-        return None
 
 
 def list_notes(lists: Mapping[str, Aligner]) -> list[str]:

@@ -90,11 +90,6 @@ def read_shape(
     return f"{NOT_A_BOX}: {shape}" if isinstance(shape, str) else shape
 
 
-def coordinates_of(value: JsonValue) -> JsonValue:
-    """Return the list of coordinates of a value, which is `{coordinates}` or the list."""
-    return value.get("coordinates") if isinstance(value, dict) else value
-
-
 def read_numbers(values: Sequence[JsonValue]) -> list[float] | str:
     """Return coordinates as floats, or a description of the problem."""
     if not _NUMBERS.issuperset(map(type, values)):
@@ -199,7 +194,8 @@ def read_point(value: JsonValue, scale: Scale | None = None) -> Point | str:
     >>> read_point([3, 4]), read_point([3, "4"])
     ((3.0, 4.0), 'invalid point: coordinates must be numbers')
     """
-    value = coordinates_of(value)
+    if isinstance(value, dict):
+        value = value.get("coordinates")
     if not isinstance(value, list) or not value:
         return f"{NOT_A_POINT}: expected a list of numbers"
     numbers = read_numbers(value)
@@ -374,11 +370,6 @@ def overlap(expected: Shape, candidate: Shape, polygon: PolygonMethod) -> Overla
     return Overlap(iou, expected.box.area, candidate.box.area, common, method)
 
 
-def box_table(boxes: Sequence[Box]) -> Floats:
-    """Return rectangles as rows of left, top, right, bottom and area."""
-    return np.array(boxes, dtype=np.float64).reshape(-1, 5)
-
-
 def box_ious(expected: Floats, candidate: Floats) -> Floats:
     """Return the intersection over union of all pairs of rectangles, given as arrays."""
     ious = np.empty((len(expected), len(candidate)))
@@ -429,11 +420,12 @@ _NOWHERE: Final = Box(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def _table_of(shapes: Sequence[Shape | str]) -> Floats:
-    return box_table([_NOWHERE if isinstance(shape, str) else shape.box for shape in shapes])
+    """Return the bounding rectangles as rows of left, top, right, bottom and area."""
+    boxes = [_NOWHERE if isinstance(shape, str) else shape.box for shape in shapes]
+    return np.array(boxes, dtype=np.float64).reshape(-1, 5)
 
 
 def _outlined(shapes: Sequence[Shape | str]) -> Flags:
-
     flags = [not isinstance(shape, str) and shape.outline is not None for shape in shapes]
     return np.array(flags, dtype=np.bool_)
 

@@ -102,7 +102,7 @@ def parse_path(text: str) -> Path:
     >>> parse_path('items[0]["a.b"].c').segments
     ('items', 0, 'a.b', 'c')
     """
-    return _parsed(text) or _parse(text)
+    return path_or_none(text) or _parse(text)
 
 
 def _parse(text: str) -> Path:
@@ -128,6 +128,11 @@ def _parse(text: str) -> Path:
     return Path(text, tuple(segments), tuple(starts))
 
 
+def path_or_none(text: str) -> Path | None:
+    """Parse a path; return `None` if its syntax is invalid."""
+    return _cached(text) if len(text) <= _SHOWN else _cached.__wrapped__(text)
+
+
 def parse_configured_path(text: str) -> Path:
     """Parse a path of a configuration, whose length is limited.
 
@@ -145,7 +150,7 @@ def is_path(text: str) -> bool:
     >>> is_path("invoice.total"), is_path("invoice..total")
     (True, False)
     """
-    return len(text) <= MAX_CHARACTERS and _parsed(text) is not None
+    return len(text) <= MAX_CHARACTERS and path_or_none(text) is not None
 
 
 def path_key(text: str) -> Hashable:
@@ -154,7 +159,7 @@ def path_key(text: str) -> Hashable:
     >>> path_key("a[*].b") == path_key('["a"][].b')
     True
     """
-    path = _parsed(text)
+    path = path_or_none(text)
     return text if path is None else path.segments
 
 
@@ -171,7 +176,7 @@ def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
     if isinstance(path, str):
         if isinstance(document, dict) and path in document:
             return document[path]
-        parsed = _parsed(path)
+        parsed = path_or_none(path)
         if parsed is None:
             return MISSING
         path = parsed
@@ -196,7 +201,7 @@ def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
 
 def resolve_unparsed(document: Document, path: str) -> JsonValue | Missing:
     """Return the same as `resolve` for an unparsed document, which stays unparsed if possible."""
-    parsed = _parsed(path)
+    parsed = path_or_none(path)
     if parsed is not None:
         value = document.resolve(parsed.text, parsed.segments, parsed.starts, MISSING)
         if value is not NotImplemented:
@@ -454,10 +459,6 @@ def _syntax_problem(text: str, position: int) -> str:
     if remaining.startswith("["):
         return f"{remaining!r} is not an index, a quoted key or [*]"
     return f'unexpected {remaining!r}; put keys with these characters in ["quotes"]'
-
-
-def _parsed(text: str) -> Path | None:
-    return _cached(text) if len(text) <= _SHOWN else _cached.__wrapped__(text)
 
 
 @lru_cache(maxsize=4096)

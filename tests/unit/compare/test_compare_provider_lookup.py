@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from fieldmark.compare.provider_lookup import (
-    find_providers,
+    find_providers_and_judges,
     is_repeatable,
     with_provider_options,
 )
@@ -25,20 +25,20 @@ def test_providers_of_rules_can_be_found_and_changed():
     }
     rules = read_rules({"provider": {"type": "openai", "model": "m"}, "fields": fields}).rules
     # FUZZY uses the same model to compare form instead of meaning, and each knows its field.
-    found = [
-        (each.name, getattr(each, "aspect", ""), getattr(each, "field", ""))
-        for each in find_providers(rules)
+    providers = [
+        (provider.name, getattr(provider, "aspect", ""), getattr(provider, "field", ""))
+        for provider in find_providers_and_judges(rules)
     ]
-    assert sorted(found) == [
+    assert sorted(providers) == [
         ("lexical", "", ""),
         ("openai", "form", "name"),
         ("openai", "meaning", ""),
         ("openai", "meaning", "bio"),
     ]
     changed = with_provider_options(rules, {"model": "other"})
-    models = {getattr(provider, "model", "-") for provider in find_providers(changed)}
-    assert models == {"other", "-"}
-    assert len(find_providers(changed)) == 4
+    changed_providers = find_providers_and_judges(changed)
+    assert {getattr(provider, "model", "-") for provider in changed_providers} == {"other", "-"}
+    assert len(changed_providers) == 4
 
 
 @dataclass(frozen=True)
