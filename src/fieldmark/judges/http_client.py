@@ -128,17 +128,18 @@ def parse_endpoint(url: str, option: str = "url", *, private_http: bool = False)
         raise OptionError(option, "must not use port 0")
     if ":" not in host and not _HOST.match(host):
         raise OptionError(option, "must contain a valid host name")
-    if ":" in host or _NUMERIC.match(host.rpartition(".")[2]):
-        _check_address(host, parts.scheme, option, private_http=private_http)
-    elif parts.scheme == "http" and not _LOCALHOST.match(host) and not private_http:
-        raise OptionError(option, f"must start with https://; {_HTTP_ONLY_LOCAL}")
-    return Endpoint(
+    endpoint = Endpoint(
         scheme=parts.scheme,
         host=host,
         port=_PORTS[parts.scheme] if port is None else port,
         path=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
         private_http=private_http,
     )
+    if endpoint.is_address:
+        _check_address(endpoint, option)
+    elif endpoint.scheme == "http" and not (endpoint.is_local or private_http):
+        raise OptionError(option, f"must start with https://; {_HTTP_ONLY_LOCAL}")
+    return endpoint
 
 
 def resolve_addresses(endpoint: Endpoint) -> tuple[str, ...]:
@@ -146,16 +147,14 @@ def resolve_addresses(endpoint: Endpoint) -> tuple[str, ...]:
     results = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
     addresses = tuple(dict.fromkeys(str(address[0]) for *_, address in results))
     for text in addresses:
-        address = ipaddress.ip_address(text)
-        if problem := _address_problem(
-            address, endpoint.scheme, private_http=endpoint.private_http
-        ):
+        if problem := _address_problem(ipaddress.ip_address(text), endpoint):
             raise ForbiddenAddressError(f"{endpoint.host} resolves to {text}: {problem}")
     return addresses
 
 
-def _check_address(host: str, scheme: str, option: str, *, private_http: bool) -> None:
+def _check_address(endpoint: Endpoint, option: str) -> None:
     """Reject forbidden addresses, and addresses in a short, octal or hexadecimal form."""
+    host = endpoint.host
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -163,19 +162,19 @@ def _check_address(host: str, scheme: str, option: str, *, private_http: bool) -
         raise OptionError(option, message) from None
     if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
         raise OptionError(option, f"{host}: addresses with a zone ID are not supported")
-    if problem := _address_problem(address, scheme, private_http=private_http):
+    if problem := _address_problem(address, endpoint):
         raise OptionError(option, f"{host}: {problem}")
 
 
-def _address_problem(address: Address, scheme: str, *, private_http: bool) -> str:
-    """Return why an address is forbidden, or an empty string."""
+def _address_problem(address: Address, endpoint: Endpoint) -> str:
+    """Return why an address of an endpoint is forbidden, or an empty string."""
     effective = _embedded_ipv4(address)
     if effective.is_link_local or effective in _METADATA:
         return "link-local and cloud metadata addresses are not allowed"
     if effective.is_unspecified or effective.is_multicast:
         return "unspecified and multicast addresses are not allowed"
-    if scheme == "http" and not effective.is_loopback:
-        if not private_http:
+    if endpoint.scheme == "http" and not effective.is_loopback:
+        if not endpoint.private_http:
             return _HTTP_ONLY_LOCAL
         if not any(effective in network for network in _PRIVATE):
             return _HTTP_ONLY_PRIVATE

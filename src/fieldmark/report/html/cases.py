@@ -156,6 +156,12 @@ def repeated_errors(case: CaseResult) -> tuple[RepeatedError, ...]:
 
 def _evaluator(result: EvaluatorResult) -> JsonObject:
     score = result.score
+    details = ""
+    if score.details:
+        try:
+            details = orjson.dumps(score.details, option=orjson.OPT_INDENT_2).decode()
+        except TypeError:
+            details = json.dumps(score.details, indent=2)
     view: JsonObject = {
         "name": result.name,
         "type": result.type,
@@ -167,7 +173,7 @@ def _evaluator(result: EvaluatorResult) -> JsonObject:
         "hits": _lines(score.hits),
         "misses": _lines(score.misses),
         "skipped": _lines(score.skipped),
-        "details": _pretty(score.details) if score.details else "",
+        "details": truncate(details, _MAX_DETAILS_LENGTH),
     }
     return {key: value for key, value in view.items() if value not in (None, "", [])}
 
@@ -176,14 +182,6 @@ def _lines(texts: Sequence[str]) -> list[JsonValue]:
     more = len(texts) - _MAX_LINES
     shown = [truncate(text) for text in texts[:_MAX_LINES]]
     return [*shown, *([f"… and {more:,} more"] if more > 0 else [])]
-
-
-def _pretty(value: JsonValue) -> str:
-    try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-    except TypeError:
-        text = json.dumps(value, indent=2)
-    return truncate(text, _MAX_DETAILS_LENGTH)
 
 
 def _tree(nodes: Sequence[TreeNode]) -> JsonObject:

@@ -38,8 +38,8 @@ class ScoreHistogram(NamedTuple):
 def score_histogram(scores: Iterable[float | None]) -> ScoreHistogram:
     """Count scores by bin; a score on a boundary belongs to the higher bin, and 1 to the last.
 
-    >>> found = score_histogram([0.0, 0.05, 0.0499, 1.0, None])
-    >>> [each for each in found.bins if each[2]], found.unscored
+    >>> histogram = score_histogram([0.0, 0.05, 0.0499, 1.0, None])
+    >>> [row for row in histogram.bins if row[2]], histogram.unscored
     ([(0.0, 0.05, 2), (0.05, 0.1, 1), (0.95, 1.0, 1)], 1)
     """
     counts, unscored = [0] * _BINS, 0

@@ -117,12 +117,11 @@ def view_of(
                 sources[rank] = case.id, case.metadata
     opened: list[tuple[int, bytes]] = []
     for rank, document in documents.within_limit():
-        if document is None:
-            continue
-        pages_member = b""
-        if pages is not None and rank in sources:
-            pages_member = b'"pages":%s,' % embedded(pages(*sources[rank]))
-        opened.append((rank, b"{%s%s" % (pages_member, document[1:])))
+        if pages is None or rank not in sources:
+            opened.append((rank, document))
+        else:  # the pages are the first member of the object
+            embedded_pages = embedded(pages(*sources[rank]))
+            opened.append((rank, b'{"pages":%s,%s' % (embedded_pages, document[1:])))
     manifest, comparators = run.manifest, comparators_by_attribute(run.attributes)
     view: JsonObject = {
         "name": run.name,
@@ -172,8 +171,7 @@ def view_of(
         for case in before.cases():
             if case.id in changed and ranks.get(case.id) in opened_ranks:
                 documents.add(ranks[case.id], case_documents(case))
-        within_limit = documents.within_limit()
-        compared = [(rank, document) for rank, document in within_limit if document is not None]
+        compared = documents.within_limit()
     return RunView(run=view, opened=opened, before=compared)
 
 
@@ -219,23 +217,25 @@ class _Documents:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._cases: dict[int, bytes | None] = {}
+        self._cases: dict[int, bytes] = {}
         self._bytes = 0
 
     def add(self, rank: int, view: bytes | None) -> None:
-        """Add a case; at twice the limit, cases beyond the limit are dropped."""
+        """Add a case unless it is too large; at twice the limit, cases beyond it are dropped."""
+        if view is None:
+            return
         self._cases[rank] = view
-        self._bytes += len(view or b"")
+        self._bytes += len(view)
         if self._bytes > 2 * self._max_bytes:
             self._cases = dict(self.within_limit())
-            self._bytes = sum(len(document or b"") for document in self._cases.values())
+            self._bytes = sum(map(len, self._cases.values()))
 
-    def within_limit(self) -> list[tuple[int, bytes | None]]:
+    def within_limit(self) -> list[tuple[int, bytes]]:
         """Return the worst cases that fit, in order."""
         left = self._max_bytes
-        within: list[tuple[int, bytes | None]] = []
+        within: list[tuple[int, bytes]] = []
         for rank, view in sorted(self._cases.items(), key=lambda item: item[0]):
-            left -= len(view or b"")
+            left -= len(view)
             if left < 0:
                 break
             within.append((rank, view))
