@@ -193,7 +193,7 @@ def rescore(
 def _with_gates_of_run(gates: RunGates, before: Summary | None, options: RunOptions) -> RunGates:
     """Add the gates of a run to its rescored run, unless the options set gates."""
     limits = options["min"] or options["max"]
-    return gates if limits or before is None else gates.or_those_of(before.gates)
+    return gates if limits or before is None else gates.with_gates_of(before.gates)
 
 
 def prepare_rules(

@@ -669,7 +669,7 @@ def _applied_in(
             applied = [field for field in reviewed if not field.problem]
             _corrected(case, list(_changes(case, applied, frozenset())))
         except UnfitChangeError as error:
-            unfit = field_key(case.id, error.place.field)
+            unfit = field_key(case.id, error.field.field)
             reviewed = [
                 replace(field, problem=str(error)) if field.review.field == unfit else field
                 for field in reviewed

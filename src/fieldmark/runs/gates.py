@@ -144,7 +144,7 @@ class RunGates:
             by=strings(options["by"]),
         )
 
-    def or_those_of(self, results: Sequence[GateResult]) -> RunGates:
+    def with_gates_of(self, results: Sequence[GateResult]) -> RunGates:
         """Return these gates with the gates of the rescored run, which its results name.
 
         Gates of the rules replace gates on the same metric; gates that are given as options replace

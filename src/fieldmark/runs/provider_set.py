@@ -187,11 +187,11 @@ class RunUsageLog:
         ]
         if not used:
             return summary
-        every = [*self._removed, *used]
+        models = [*self._removed, *used]
         return replace(
             summary,
-            usage=total_usage([used_model.usage for used_model in every]),
-            spent=total_spent([used_model.spent for used_model in every]),
+            usage=total_usage([model.usage for model in models]),
+            spent=total_spent([model.spent for model in models]),
         )
 
 

@@ -217,7 +217,7 @@ _NOT_COMPARED: Final = frozenset({Outcome.BOTH_EMPTY.label, Outcome.IGNORED.labe
 class NewItem(NamedTuple):
     """An item that only the candidate has, by its index there, or by its key in a map."""
 
-    place: ItemPlace
+    candidate_index: ItemPlace
 
 
 _Step: TypeAlias = "str | int | NewItem"
@@ -239,7 +239,7 @@ class TruthField:
 class Change(NamedTuple):
     """Another value for a field of the ground truth; `MISSING` removes it."""
 
-    place: TruthField
+    field: TruthField
     value: JsonValue | Missing
 
 
@@ -325,7 +325,7 @@ class UnfitChangeError(ValueError):
 
     def __init__(self, field: TruthField) -> None:
         super().__init__("the ground truth has another structure there")
-        self.place = field
+        self.field = field
 
 
 def corrected_document(
@@ -349,31 +349,31 @@ def corrected_document(
 
 def _change(
     root: dict[str, JsonValue | Missing],
-    place: TruthField,
+    field: TruthField,
     value: JsonValue | Missing,
     added: dict[tuple[_Step, ...], int],
 ) -> None:
     parent: dict[str, JsonValue | Missing] | list[JsonValue | Missing] = root
     key: str | int = ""
-    for number, step in enumerate(place.steps):
+    for number, step in enumerate(field.steps):
         inner = parent[key]  # type: ignore[index] # a key of an object or the index of a list
         kind = _container(step, inner)
         if not isinstance(inner, kind):
             if inner is not None and _without_missing(inner) is not MISSING and inner != {}:
-                raise UnfitChangeError(place)
+                raise UnfitChangeError(field)
             inner = cast("JsonValue", kind())
             parent[key] = inner  # type: ignore[index]
-        steps = place.steps[: number + 1]
+        steps = field.steps[: number + 1]
         if isinstance(inner, dict):
             parent = cast("dict[str, JsonValue | Missing]", inner)
-            tail = place.attribute.tail(number)
+            tail = field.attribute.tail(number)
             if tail in inner:
                 key = tail
                 break
-            key = str(_item(step.place) if isinstance(step, NewItem) else step)
+            key = str(_item(step.candidate_index) if isinstance(step, NewItem) else step)
             if isinstance(step, NewItem) and steps not in added:
                 if key in inner:
-                    raise UnfitChangeError(place)
+                    raise UnfitChangeError(field)
                 added[steps] = 0
             parent.setdefault(key, MISSING)
         else:
@@ -386,7 +386,7 @@ def _change(
             elif isinstance(step, int) and step < len(parent):
                 key = step
             else:
-                raise UnfitChangeError(place)
+                raise UnfitChangeError(field)
     parent[key] = copy.deepcopy(value)  # type: ignore[index]
 
 
@@ -395,7 +395,7 @@ def _container(
 ) -> type[dict[str, object] | list[object]]:
     """Return the type of the container that a step leads into; a number may be a key."""
     if isinstance(step, NewItem):
-        return dict if isinstance(step.place, str) else list
+        return dict if isinstance(step.candidate_index, str) else list
     return dict if isinstance(step, str) or isinstance(container, dict) else list
 
 
