@@ -63,7 +63,7 @@ class PythonFunction:
     name: ClassVar[str] = "python"
     reference: str
     directory: Path | None = None
-    given: Callable[..., object] | None = None
+    function: Callable[..., object] | None = None
     _loaded: list[Callable[..., object]] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
@@ -71,11 +71,11 @@ class PythonFunction:
     @classmethod
     def of(cls, function: Callable[..., object]) -> PythonFunction:
         """Return a function of a caller."""
-        return cls(reference_of(function), given=function)
+        return cls(reference_of(function), function=function)
 
     def __call__(self, *values: object) -> object:
         """Call the function; its exceptions are not caught, but it must not end the program."""
-        function = self.given or self._load()
+        function = self.function or self._load()
         try:
             return function(*values)
         except SystemExit as error:
@@ -87,10 +87,10 @@ class PythonFunction:
     def __reduce__(self) -> tuple[object, ...]:
         # Another process cannot import a function that was typed into an interpreter.
         main = sys.modules.get(_MAIN)
-        typed = self.given is not None and getattr(self.given, "__module__", "") == _MAIN
+        typed = self.function is not None and getattr(self.function, "__module__", "") == _MAIN
         if typed and getattr(main, "__file__", None) is None:
             raise pickle.PicklingError(f"{self.reference} is not in a file")
-        return type(self), (self.reference, self.directory, self.given)
+        return type(self), (self.reference, self.directory, self.function)
 
     def identity(self) -> dict[str, object]:
         """Return the name of the function."""
@@ -99,20 +99,20 @@ class PythonFunction:
     @property
     def importable(self) -> bool:
         """Whether another process can import the function by its name."""
-        if self.given is None:
+        if self.function is None:
             return True
         module, _, name = self.reference.rpartition(":")
         if module == _MAIN or not REFERENCE.match(self.reference):
             return False
         try:
-            return attrgetter(name)(sys.modules[module]) is self.given
+            return attrgetter(name)(sys.modules[module]) is self.function
         except (KeyError, AttributeError):
             return False
 
     @property
     def file(self) -> Path | None:
         """The file that defines the function, or `None` if it is not known."""
-        function = inspect.unwrap(self.given or self._load())
+        function = inspect.unwrap(self.function or self._load())
         code = getattr(function, "__code__", None)
         name = getattr(code, "co_filename", None)
         return Path(name) if isinstance(name, str) else None
@@ -120,7 +120,7 @@ class PythonFunction:
     def unready(self) -> str | None:
         """Load the function, and return why it cannot be called."""
         try:
-            function = self.given or self._load()
+            function = self.function or self._load()
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may raise anything
             return f"cannot load {self.reference}: {type(error).__name__}: {error}"
         if inspect.iscoroutinefunction(function):

@@ -94,17 +94,17 @@ class Defaults(Mapping[str, Mapping[str, object]]):
         self._load = load
 
     @cached_property
-    def _found(self) -> tuple[str, Mapping[str, object]]:
+    def _file_and_settings(self) -> tuple[str, Mapping[str, object]]:
         return _find_settings()
 
     @property
     def file(self) -> str:
         """The file that applies, or an empty string."""
-        return self._found[0]
+        return self._file_and_settings[0]
 
     @property
     def _settings(self) -> Mapping[str, object]:
-        return self._found[1]
+        return self._file_and_settings[1]
 
     def __getitem__(self, name: str) -> Mapping[str, object]:
         if name not in _TABLES or not self._settings:

@@ -146,14 +146,13 @@ class VatId:
         country, number = (country, text[2:]) if country in _formats() else ("", text)
         if _NUMBER.fullmatch(number) is None:
             return None
-        if self.check and not _has_format(country, number):
-            return None
-        return country, number
-
-
-def _has_format(country: str, number: str) -> bool:
-    if country:
-        return _formats()[country].fullmatch(number) is not None
-    # Two letters are more often the prefix of another country than a part of the number.
-    known = not number[:2].isalpha()
-    return known and any(pattern.fullmatch(number) for pattern in _formats().values())
+        if not self.check:
+            return country, number
+        if country:
+            has_format = _formats()[country].fullmatch(number) is not None
+        else:
+            # Two letters are more often the prefix of another country than a part of the number.
+            has_format = not number[:2].isalpha() and any(
+                pattern.fullmatch(number) for pattern in _formats().values()
+            )
+        return (country, number) if has_format else None

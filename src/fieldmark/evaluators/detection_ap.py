@@ -269,7 +269,7 @@ class DetectionTally:
         return {
             "images": table.images,
             "regions": len(table.truth_key),
-            "detections": len(table.found_key),
+            "detections": len(table.detection_key),
             **coco,
             "pascal": pascal,
             "classes": {

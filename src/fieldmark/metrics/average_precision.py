@@ -10,7 +10,7 @@ import numpy as np
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics.detections import (
-    CocoGiven,
+    CocoGroundTruth,
     IouThreshold,
     MatchedDetections,
     RegionTable,
@@ -28,7 +28,7 @@ _PASCAL_RECALLS: Final = 11
 
 
 def pascal_ap(
-    ground_truth: CocoGiven,
+    ground_truth: CocoGroundTruth,
     detections: Iterable[Mapping[str, object]],
     *,
     iou_threshold: float = 0.5,
@@ -40,8 +40,8 @@ def pascal_ap(
     and column.
 
     >>> truth = [{"image_id": 1, "category_id": 7, "bbox": [0, 0, 10, 10]}]
-    >>> found = [{"image_id": 1, "category_id": 7, "bbox": [0, 0, 10, 8], "score": 0.9}]
-    >>> pascal_ap(truth, found)["every_point"]
+    >>> results = [{"image_id": 1, "category_id": 7, "bbox": [0, 0, 10, 8], "score": 0.9}]
+    >>> pascal_ap(truth, results)["every_point"]
     1.0
     """
     table = read_coco(ground_truth, detections)
@@ -121,7 +121,7 @@ _CURVE_DIGITS: Final = 5
 def _precisions(matches: MatchedDetections, label: Integers) -> Floats:
     """Return precision by threshold, recall, class and range; `label` is each detection's class."""
     # The detections that overlap some region, by class and descending score.
-    order = np.lexsort((-matches.found.score, label))
+    order = np.lexsort((-matches.detections.score, label))
     position = np.empty(len(order), dtype=np.intp)
     position[order] = np.arange(len(order))
     by_place = np.argsort(position[matches.which], kind="stable")
@@ -162,7 +162,7 @@ def _recalls(matches: MatchedDetections, label: Integers, most: tuple[int, ...])
     label = label[matches.which]
     expected = matches.expected[:, :, None]
     right = matches.hit & ~matches.ignored
-    rank = matches.found.rank[matches.which]
+    rank = matches.detections.rank[matches.which]
     shares = []
     for limit in most:
         top = np.flatnonzero(rank < limit)
@@ -243,7 +243,7 @@ class CocoSettings:
 
 
 def coco_ap(
-    ground_truth: CocoGiven,
+    ground_truth: CocoGroundTruth,
     detections: Iterable[Mapping[str, object]],
     *,
     settings: CocoSettings | None = None,
@@ -254,8 +254,8 @@ def coco_ap(
     metric without any regions is `None`.
 
     >>> truth = [{"image_id": 1, "category_id": 7, "bbox": [0, 0, 10, 10], "area": 100}]
-    >>> found = [{"image_id": 1, "category_id": 7, "bbox": [0, 0, 10, 8], "score": 0.9}]
-    >>> metrics = coco_ap(truth, found)
+    >>> results = [{"image_id": 1, "category_id": 7, "bbox": [0, 0, 10, 8], "score": 0.9}]
+    >>> metrics = coco_ap(truth, results)
     >>> round(metrics["AP50"], 3), metrics["AR100"], metrics["APlarge"]
     (1.0, 0.7, None)
     """
@@ -270,7 +270,7 @@ def coco_metrics(table: RegionTable, settings: CocoSettings) -> JsonObject:
     thresholds = settings.thresholds()
     most = settings.max_detections
     matches = matched(table, thresholds, settings.ranges(), most[-1])
-    classes = table.class_of(matches.found.key)
+    classes = table.class_of(matches.detections.key)
     precision, recall = _precisions(matches, classes), _recalls(matches, classes, most)
     named = {name: thresholds == threshold for name, threshold in _NAMED_THRESHOLDS.items()}
     metrics: JsonObject = {"AP": _mean(precision[:, :, :, 0])}

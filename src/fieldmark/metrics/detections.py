@@ -40,12 +40,12 @@ class OverlappingPairs(NamedTuple):
 
 def ordered(table: RegionTable, most: int) -> SortedDetections:
     """Return the `most` highest-scoring detections of each class and image, in descending order."""
-    order = np.lexsort((-table.score, table.found_key))
-    rank = _ranks(table.found_key[order])
+    order = np.lexsort((-table.score, table.detection_key))
+    rank = _ranks(table.detection_key[order])
     chosen = rank < most
     order = order[chosen]
     return SortedDetections(
-        table.found_key[order], table.found_extent[order], table.score[order], rank[chosen]
+        table.detection_key[order], table.detection_extent[order], table.score[order], rank[chosen]
     )
 
 
@@ -146,7 +146,7 @@ class MatchedDetections(NamedTuple):
     and range that should be found.
     """
 
-    found: SortedDetections
+    detections: SortedDetections
     inside: Flags
     which: Integers
     hit: Flags
@@ -262,8 +262,8 @@ def match_image(
 ) -> ImageMatch:
     """Match the regions of one image at a single threshold, by descending score.
 
-    >>> truth, found = TruthRegion((0, 0, 9, 9), "car"), DetectedRegion((0, 0, 9, 8), "car")
-    >>> match_image([truth], [found], 0.5, 100).pairs
+    >>> truth, detection = TruthRegion((0, 0, 9, 9), "car"), DetectedRegion((0, 0, 9, 8), "car")
+    >>> match_image([truth], [detection], 0.5, 100).pairs
     [(0, 0, 0.8888888888888888)]
     """
     threshold = min(threshold, _WHOLE)
@@ -342,8 +342,8 @@ class RegionTable(NamedTuple):
     truth_extent: Floats
     truth_area: Floats
     crowd: Flags
-    found_key: Integers
-    found_extent: Floats
+    detection_key: Integers
+    detection_extent: Floats
     score: Floats
 
     def class_of(self, key: Integers) -> Integers:
@@ -357,13 +357,13 @@ class Regions:
     Classes are sorted by name at the end, so the order and partition of the images do not matter.
     """
 
-    __slots__ = ("_found", "_labels", "_truth", "images")
+    __slots__ = ("_detections", "_labels", "_truth", "images")
 
     def __init__(self) -> None:
         self.images = 0
         self._labels: dict[str, int] = {}
         self._truth = array("d")  # class, image, left, top, width, height, area, crowd
-        self._found = array("d")  # class, image, left, top, width, height, score
+        self._detections = array("d")  # class, image, left, top, width, height, score
 
     def add(self, truths: Iterable[TruthRegion], detections: Iterable[DetectedRegion]) -> None:
         """Add an image."""
@@ -371,13 +371,13 @@ class Regions:
             size = extent[2] * extent[3] if area is None else area
             self._truth.extend((self._code(label), self.images, *extent, size, crowd))
         for extent, label, score in detections:
-            self._found.extend((self._code(label), self.images, *extent, score))
+            self._detections.extend((self._code(label), self.images, *extent, score))
         self.images += 1
 
     def merge(self, other: Regions) -> None:
         """Add the images of another part of the data set."""
         codes = np.array([self._code(label) for label in other._labels], dtype=np.float64)
-        for rows, other_rows in zip((self._truth, self._found), other._rows(), strict=True):
+        for rows, other_rows in zip((self._truth, self._detections), other._rows(), strict=True):
             other_rows[:, 0] = codes[other_rows[:, 0].astype(np.intp)]
             other_rows[:, 1] += self.images
             rows.frombytes(other_rows.tobytes())
@@ -389,7 +389,7 @@ class Regions:
         rank = np.empty(len(labels), dtype=np.intp)
         rank[[self._labels[label] for label in labels]] = np.arange(len(labels))
         truth, detections = self._rows()
-        truth_key, found_key = (
+        truth_key, detection_key = (
             rank[rows[:, 0].astype(np.intp)] * self.images + rows[:, 1].astype(np.intp)
             for rows in (truth, detections)
         )
@@ -400,14 +400,14 @@ class Regions:
             truth_extent=truth[:, 2:6],
             truth_area=truth[:, 6],
             crowd=truth[:, 7] != 0,
-            found_key=found_key,
-            found_extent=detections[:, 2:6],
+            detection_key=detection_key,
+            detection_extent=detections[:, 2:6],
             score=detections[:, 6],
         )
 
     def _rows(self) -> tuple[Floats, Floats]:
         """Return copies of the regions and of the detections, one row each."""
-        return np.array(self._truth).reshape(-1, 8), np.array(self._found).reshape(-1, 7)
+        return np.array(self._truth).reshape(-1, 8), np.array(self._detections).reshape(-1, 7)
 
     def _code(self, label: str) -> int:
         return self._labels.setdefault(label, len(self._labels))
@@ -417,17 +417,17 @@ _TRUTH: Final = "an annotation"
 _RESULT: Final = "a detection"
 
 Entry: TypeAlias = Mapping[str, object]
-CocoGiven: TypeAlias = "Mapping[str, object] | Iterable[Entry]"
+CocoGroundTruth: TypeAlias = "Mapping[str, object] | Iterable[Entry]"
 """The object of an instances file, or its annotations alone."""
 
 
-def read_coco(ground_truth: CocoGiven, detections: Iterable[Entry]) -> RegionTable:
+def read_coco(ground_truth: CocoGroundTruth, detections: Iterable[Entry]) -> RegionTable:
     """Read the regions of COCO objects, with classes and images in the order of their ids.
 
     Detections of classes that are not in the ground truth are ignored; a detection of an unknown
     image is an error.
     """
-    found = list(detections)
+    results = list(detections)
     categories = None
     if isinstance(ground_truth, Mapping):
         truth, listed = _list_of(ground_truth, "annotations"), _list_of(ground_truth, "images")
@@ -435,15 +435,15 @@ def read_coco(ground_truth: CocoGiven, detections: Iterable[Entry]) -> RegionTab
         categories = ground_truth.get("categories")
     else:
         truth = list(ground_truth)
-        images = {*_column(truth, "image_id", _TRUTH), *_column(found, "image_id", _RESULT)}
+        images = {*_column(truth, "image_id", _TRUTH), *_column(results, "image_id", _RESULT)}
     if isinstance(categories, Sequence):
         names = class_names(cast("Sequence[Entry]", categories))
     else:
         names = {number: str(number) for number in _column(truth, "category_id", _TRUTH)}
     image_of = {image: number for number, image in enumerate(_sorted(images))}
     class_of = {name: number for number, name in enumerate(_sorted(names))}
-    if not set(_column(found, "category_id", _RESULT)) <= names.keys():
-        found = [entry for entry in found if entry["category_id"] in names]
+    if not set(_column(results, "category_id", _RESULT)) <= names.keys():
+        results = [entry for entry in results if entry["category_id"] in names]
     extent = _extents(truth, _TRUTH)
     areas = [entry.get("area") for entry in truth]
     if None in areas:
@@ -458,9 +458,9 @@ def read_coco(ground_truth: CocoGiven, detections: Iterable[Entry]) -> RegionTab
         truth_area=_numbers(areas, _TRUTH, "area"),
         crowd=_numbers([int(flag) if flag is True else flag for flag in crowd], _TRUTH, "iscrowd")
         != 0,
-        found_key=_keys(found, class_of, image_of, _RESULT),
-        found_extent=_extents(found, _RESULT),
-        score=_numbers(_column(found, "score", _RESULT), _RESULT, "score"),
+        detection_key=_keys(results, class_of, image_of, _RESULT),
+        detection_extent=_extents(results, _RESULT),
+        score=_numbers(_column(results, "score", _RESULT), _RESULT, "score"),
     )
 
 

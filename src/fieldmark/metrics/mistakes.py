@@ -246,10 +246,10 @@ class MistakeClusters:
     The examples of a group are of different cases, if it has enough cases.
     """
 
-    __slots__ = ("_found", "by_attribute")
+    __slots__ = ("_clusters", "by_attribute")
 
     def __init__(self) -> None:
-        self._found: dict[str, MistakeCluster] = {}
+        self._clusters: dict[str, MistakeCluster] = {}
         self.by_attribute: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, read: CaseMistakes) -> list[FoundMistake]:
@@ -266,9 +266,9 @@ class MistakeClusters:
             mistakes.append(FoundMistake(attribute, record.outcome, name))
             if name == _NOT_STORED:
                 continue
-            cluster = self._found.get(name)
+            cluster = self._clusters.get(name)
             if cluster is None:
-                cluster = self._found[name] = MistakeCluster(BY_NAME[name])
+                cluster = self._clusters[name] = MistakeCluster(BY_NAME[name])
             cluster.number += 1
             cluster.attributes[attribute] += 1
             self.by_attribute[attribute][name] += 1
@@ -287,7 +287,7 @@ class MistakeClusters:
     def largest(self) -> list[MistakeCluster]:
         """Return all clusters, largest first; clusters without a pattern come last."""
         return sorted(
-            self._found.values(),
+            self._clusters.values(),
             key=lambda cluster: (
                 cluster.pattern.name == _NO_PATTERN,
                 -cluster.number,

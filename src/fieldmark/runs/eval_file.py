@@ -132,9 +132,9 @@ def _type_in_file(option: DeclaredOption) -> object:
     return Literal[tuple(option.choices.names())]
 
 
-def _options_in(kind: type, place: str) -> tuple[DeclaredOption, ...]:
+def _options_in(kind: type, in_file: str) -> tuple[DeclaredOption, ...]:
     options = declared_options(kind).values()
-    return tuple(option for option in options if option.opt.in_file == place)
+    return tuple(option for option in options if option.opt.in_file == in_file)
 
 
 def _read_options(

@@ -438,7 +438,7 @@ class _EvaluatorRules:
                 if _comparison(known) != _comparison(rule):
                     location = f"{rule.location}: " if str(rule.location) else ""
                     problem = f"compare {rule.path!r} differently"
-                    self._warn(known_name, name, problem, place=location)
+                    self._warn(known_name, name, problem, location=location)
         return replace(base, fields=tuple(rule for _, rule in merged.values()))
 
     def _warn(
@@ -448,9 +448,9 @@ class _EvaluatorRules:
         problem: str,
         metrics: str = "the metrics per attribute",
         *,
-        place: str = "",
+        location: str = "",
     ) -> None:
-        self.warnings.append(f"{place}{first} and {other} {problem}; {metrics} use {first}")
+        self.warnings.append(f"{location}{first} and {other} {problem}; {metrics} use {first}")
 
 
 def _formula(evaluator: FieldEvaluator) -> object:

@@ -128,8 +128,10 @@ def fetch_run(url: str) -> Path:
     try:
         with directory_lock(path.parent):
             complete = manifest.status == "complete"
-            if complete and _content(path / MANIFEST) == content:
-                return path
+            if complete:
+                with suppress(OSError):
+                    if (path / MANIFEST).read_bytes() == content:
+                        return path
             _clear(path)
             for name in (ATTRIBUTES, SUMMARY, NOTES, SPENT_LOG):
                 remote.download(name, path / name)
@@ -200,13 +202,6 @@ def _clear(path: Path) -> None:
                     entry.unlink()
     except OSError as error:
         raise StorageError(f"cannot use directory {path}: {error.strerror}") from error
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
 
 
 def _size(path: Path) -> int:

@@ -463,20 +463,20 @@ _KINDS: Final = {"score": (ScoreSources, ScoreOptions), "eval": (EvalSources, Ev
 # --- values ---------------------------------------------------------------------------------------
 
 
-def complete_options(**given: Unpack[RunOptions]) -> RunOptions:
+def complete_options(**options: Unpack[RunOptions]) -> RunOptions:
     """Check options, and add the defaults of missing options; `None` stands for the default."""
-    options: dict[str, object] = {}
+    values: dict[str, object] = {}
     problems: list[Problem] = []
     for name, option in declared_options(RunOptions).items():
-        value = cast("Mapping[str, object]", given).get(name)
+        value = cast("Mapping[str, object]", options).get(name)
         if value is None:
             value = option.default
         elif problem := option.problem(value):
             problems.append(Problem(f"{name} {problem}"))
-        options[name] = strings(cast("Iterable[str]", value)) if option.is_list else value
+        values[name] = strings(cast("Iterable[str]", value)) if option.is_list else value
     if problems:
         raise ConfigError(problems)
-    complete = cast("RunOptions", options)
+    complete = cast("RunOptions", values)
     complete["inputs"] = read_inputs(complete["inputs"])
     _check(complete)
     return complete

@@ -57,18 +57,6 @@ def file_name(name: str) -> str:
     return f"{name}.schema.json"
 
 
-def _eval_file() -> JsonObject:
-    return {
-        "title": "A fieldmark eval file",
-        **EVAL_KEYS.to_schema("cases"),
-        "$defs": {**_rule_definitions(), **_eval_definitions()},
-    }
-
-
-def _rules_file() -> JsonObject:
-    return {"title": "A fieldmark rules file", **rules_schema(), "$defs": _rule_definitions()}
-
-
 def _described(schema: JsonObject, description: str) -> JsonObject:
     return {**schema, "description": description}
 
@@ -301,16 +289,21 @@ def _one_evaluator(name: str) -> JsonObject:
     }
 
 
-# --- results --------------------------------------------------------------------------------------
-
-
-def _result_row() -> JsonObject:
-    title = "A row of the results of a fieldmark run"
-    return {"title": title, **json_schema(ResultRow)}
-
+# --- files ----------------------------------------------------------------------------------------
 
 SCHEMAS: Final[Mapping[str, Callable[[], JsonObject]]] = {
-    "eval": _eval_file,
-    "rules": _rules_file,
-    "result": _result_row,
+    "eval": lambda: {
+        "title": "A fieldmark eval file",
+        **EVAL_KEYS.to_schema("cases"),
+        "$defs": {**_rule_definitions(), **_eval_definitions()},
+    },
+    "rules": lambda: {
+        "title": "A fieldmark rules file",
+        **rules_schema(),
+        "$defs": _rule_definitions(),
+    },
+    "result": lambda: {
+        "title": "A row of the results of a fieldmark run",
+        **json_schema(ResultRow),
+    },
 }

@@ -95,7 +95,7 @@ def resolve_settings(
     rules.
     """
     allow_code = options.get("allow_code", False)
-    loaded = _load(options.get("rules"), allow_code=allow_code)
+    loaded = _load_rules(options.get("rules"), allow_code=allow_code)
     rules = loaded.rules
     match, align = options.get("match"), options.get("align")
     scope, depth = options.get("scope"), options.get("depth")
@@ -202,7 +202,7 @@ def _with_defaults(
     return rules
 
 
-def _load(rules: RulesLike, *, allow_code: bool) -> LoadedRules:
+def _load_rules(rules: RulesLike, *, allow_code: bool) -> LoadedRules:
     """Return the rules, and what else their file sets."""
     if rules is None or isinstance(rules, Rules):
         return LoadedRules(rules=rules or Rules(), source={} if rules is None else None)

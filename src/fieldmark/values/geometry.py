@@ -293,7 +293,7 @@ def _unit(point: Point) -> Point | None:
 
 _DISTANCES: Final[Mapping[Metric, Callable[[Point, Point], float]]] = {
     Metric.EUCLIDEAN: math.dist,
-    Metric.MANHATTAN: lambda one, other: math.fsum(map(abs, map(sub, one, other))),
+    Metric.MANHATTAN: lambda point, other: math.fsum(map(abs, map(sub, point, other))),
     Metric.COSINE: _cosine,
 }
 

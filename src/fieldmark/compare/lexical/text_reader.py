@@ -53,7 +53,16 @@ _CACHED_LENGTH: Final = 80
 def _read_tokens(text: str) -> tuple[TextToken, ...]:
     folded = fold(text)
     pieces = _join_numbers(_read_number_words(list(scan(folded))))
-    tokens = _without_repeats(_with_labels(_replace_phrases(pieces), folded))
+    tokens = _with_labels(_replace_phrases(pieces), folded)
+    if len(tokens) <= _MAX_SPELLED_OUT:
+        # An acronym beside the words that it stands for is left out, as in "Hypertext (HTTP)".
+        tokens = [
+            token
+            for index, token in enumerate(tokens)
+            if not (
+                is_acronym(token) and spelled_out(token, [*tokens[:index], *tokens[index + 1 :]])
+            )
+        ]
     if not any(token.weight >= 1 for token in tokens):
         # The text has only words such as "each" or "total", which then carry its meaning.
         heavy = any(token.weight for token in tokens)
@@ -597,14 +606,3 @@ def _initials(
     if matched and lower in FUNCTION_WORDS:
         return _initials(letters, words, index + 1, matched)
     return []
-
-
-def _without_repeats(tokens: list[TextToken]) -> list[TextToken]:
-    """Leave out an acronym beside the words that it stands for, as in "Hypertext (HTTP)"."""
-    if len(tokens) > _MAX_SPELLED_OUT:
-        return tokens
-    return [
-        token
-        for index, token in enumerate(tokens)
-        if not (is_acronym(token) and spelled_out(token, [*tokens[:index], *tokens[index + 1 :]]))
-    ]
