@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Final, cast
 
@@ -155,24 +156,16 @@ class _EvalRun:
     def __init__(self, file: EvalFile, target: str) -> None:
         self._file = file
         self._target = target
-        self._stored: StoredRun | None = None
-        self._cases: dict[str, CaseResult] = {}
         self.ids: list[str] = []
 
-    @property
+    @cached_property
+    def cases(self) -> dict[str, CaseResult]:
+        """The results by id, without cases whose ground truth could not be read."""
+        return {case.id: case for case in self.stored.cases()}
+
+    @cached_property
     def stored(self) -> StoredRun:
         """The run, which is evaluated unless it exists."""
-        if self._stored is None:
-            self._stored = self._evaluated()
-        return self._stored
-
-    def case(self, case_id: str) -> CaseResult | None:
-        """Return the result of a case, or `None` if its ground truth could not be read."""
-        if not self._cases:
-            self._cases = {case.id: case for case in self.stored.cases()}
-        return self._cases.get(case_id)
-
-    def _evaluated(self) -> StoredRun:
         key = hashlib.sha256(f"{self._file.path}\0{self._target}".encode()).hexdigest()[:16]
         directory = self._file.config.stash[STATE].runs / key
         guard = directory / "lock"  # the directory itself is locked when a run is created in it
@@ -239,7 +232,7 @@ class _EvalCase(_EvalItem):
 
     def runtest(self) -> None:
         """Fail unless the verdict is pass or all mistakes are known."""
-        case = self.run.case(self.case_id)
+        case = self.run.cases.get(self.case_id)
         if case is None:
             raise TestFailure("the ground truth of this case could not be read")
         test = self.stash[TEST] = ComparedTest(self, self.name)
