@@ -88,7 +88,6 @@ MAX_FILES: Final = 5_000
 _ELSEWHERE: Final = {*declared_options(RuleOptions), *declared_options(GateOptions)}
 """The options of a batch that its request has already, or in `gates`."""
 _RequestT = TypeVar("_RequestT", bound="_Request")
-_Number = Annotated[float, Field(allow_inf_nan=False)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 
 

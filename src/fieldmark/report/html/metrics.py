@@ -112,20 +112,16 @@ class Tile:
         """The flags as text."""
         return flag_text(self.flags)
 
-    @property
-    def is_result(self) -> bool:
-        """Whether the value says something about the predictions."""
-        return _PARTIAL.issuperset(self.flags)
-
     def to_dict(self) -> JsonObject:
         """Return the tile as JSON for the page."""
+        flagged: JsonObject = {"note": self.note, "is_result": _PARTIAL.issuperset(self.flags)}
         return {
             "label": self.label,
             "value": self.value,
             "meaning": self.meaning,
             **({} if self.interval is None else {"interval": list(self.interval)}),
             **({} if self.maximum is None else {"most": self.maximum}),
-            **({"note": self.note, "is_result": self.is_result} if self.flags else {}),
+            **(flagged if self.flags else {}),
         }
 
 

@@ -77,15 +77,6 @@ def _path(state: AppState, name: str) -> Path:
     return state.options.rule_sets / f"{name}.json"
 
 
-def remove_rule_set(state: AppState, name: str) -> None:
-    """Delete a rule set."""
-    with _WRITE_LOCK:
-        try:
-            _path(state, name).unlink()
-        except FileNotFoundError:
-            raise ApiError(ErrorCode.NOT_FOUND, "Rule set not found.") from None
-
-
 def read_strategies(state: AppState, name: str = "") -> JsonObject:
     """Return a rule set of the workspace, or the default rules.
 
@@ -294,7 +285,11 @@ def replace_rule_set(
 def delete_rule_set(name: str, state: StateDependency) -> ApiResponse:
     """Delete a rule set; runs that were made with it keep their rules."""
     state.check_writable()
-    remove_rule_set(state, name)
+    with _WRITE_LOCK:
+        try:
+            _path(state, name).unlink()
+        except FileNotFoundError:
+            raise ApiError(ErrorCode.NOT_FOUND, "Rule set not found.") from None
     return ApiResponse({"removed": name})
 
 
