@@ -142,7 +142,7 @@ class _WorkerPool:
         executor = self._executor
         manager: threading.Thread | None = vars(executor).get("_executor_manager_thread")
         results = vars(executor).get("_result_queue")
-        processes = list((executor._processes or {}).values())  # noqa: SLF001
+        processes = _processes_of(executor)
         executor.shutdown(wait=False, cancel_futures=True)
         killed = False
         while manager is not None and manager.is_alive():
@@ -187,22 +187,24 @@ class _WorkerPool:
                 return future.result()
 
     def _has_dead_worker(self) -> bool:
-        processes = list((self._executor._processes or {}).values())  # noqa: SLF001
-        return any(process.exitcode is not None for process in processes)
+        return any(process.exitcode is not None for process in _processes_of(self._executor))
 
     def _restart(self, pending: Sequence[_PendingTask]) -> None:
         self._restarts += 1
         if self._restarts > _MAX_RESTARTS:
             raise WorkersDiedError(_DIED)
         # Shutdown waits for all workers, and a worker started while the pool broke never ends.
-        processes = list((self._executor._processes or {}).values())  # noqa: SLF001
-        _end(processes, vars(self._executor).get("_result_queue"))
+        _end(_processes_of(self._executor), vars(self._executor).get("_result_queue"))
         self._executor.shutdown(cancel_futures=True)
         self._executor = self._start()
         for task in pending:
             done = task.future.done() and not task.future.cancelled()
             if not done or isinstance(task.future.exception(), BrokenProcessPool):
                 task.future = self._submit(task.task)
+
+
+def _processes_of(executor: ProcessPoolExecutor) -> list[BaseProcess]:
+    return list((executor._processes or {}).values())  # noqa: SLF001
 
 
 def _end(processes: Iterable[BaseProcess], results: SimpleQueue[object] | None) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -30,7 +29,7 @@ from fieldmark.runs.run_directory import (
     SUMMARY,
     TARGET_CACHE,
 )
-from fieldmark.runs.run_index import NOTES
+from fieldmark.runs.run_index import NOTES, delete_files
 from fieldmark.values.json_text import read_document
 from fieldmark.values.records import from_json
 
@@ -195,11 +194,7 @@ def _clear(path: Path) -> None:
     try:
         path.mkdir(exist_ok=True, mode=0o700)
         with RunLock(path):
-            for entry in path.iterdir():
-                if entry.is_dir():
-                    shutil.rmtree(entry)
-                elif entry.name != LOCK:
-                    entry.unlink()
+            delete_files(path)
     except OSError as error:
         raise StorageError(f"cannot use directory {path}: {error.strerror}") from error
 

@@ -143,18 +143,22 @@ def delete_run(run: Path) -> None:
     if others:
         hint = "delete the directory manually if it is no longer needed"
         raise ConfigError.of(f"{run} contains other files: {', '.join(others[:5])}", hint=hint)
-
     try:
         with RunLock(run):
-            for entry in run.iterdir():
-                if entry.is_dir():
-                    shutil.rmtree(entry)
-                elif entry.name != LOCK:
-                    entry.unlink()
+            delete_files(run)
         # Windows does not delete a file that is open, such as the lock.
         shutil.rmtree(run)
     except OSError as error:
         raise StorageError(f"cannot delete {run}: {error.strerror}") from error
+
+
+def delete_files(run: Path) -> None:
+    """Delete everything in the directory of a run, except its lock, which the caller holds."""
+    for entry in run.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        elif entry.name != LOCK:
+            entry.unlink()
 
 
 ROOT: Final = "runs"
