@@ -151,11 +151,9 @@ def message_of(name, parameter, wrong):
     [
         pytest.param({"convention": 5}, "convention must be a string, got int", id="string"),
         pytest.param({"options": [1]}, "options must be a mapping, got list", id="mapping"),
-        pytest.param(
-            {"options": {1: 2}}, "the keys of options must be strings, got int", id="keys"
-        ),
+        pytest.param({"options": {1: 2}}, "the keys of options must be strings, got int", id="keys"),
     ],
-)
+)  # fmt: skip
 def test_message_names_the_argument(arguments, message):
     with pytest.raises(TypeError, match=f"^{message}$"):
         fm.compare({}, {}, **arguments)

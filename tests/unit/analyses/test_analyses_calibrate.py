@@ -77,17 +77,11 @@ def test_failed_comparisons_are_counted_as_errors():
     ("row", "message"),
     [
         pytest.param({"expected": 1, "candidate": 1}, "'verdict' is required", id="no-verdict"),
-        pytest.param(
-            {"expected": 1, "verdict": True}, "'candidate' is required", id="no-candidate"
-        ),
-        pytest.param(
-            {"expected": 1, "candidate": 1, "verdict": "perhaps"},
-            "true or false",
-            id="unknown-verdict",
-        ),
+        pytest.param({"expected": 1, "verdict": True}, "'candidate' is required", id="no-candidate"),
+        pytest.param({"expected": 1, "candidate": 1, "verdict": "perhaps"}, "true or false", id="unknown-verdict"),
         pytest.param([1], "expected an object with 'expected', 'candidate'", id="list"),
     ],
-)
+)  # fmt: skip
 def test_invalid_labels_are_rejected(row, message):
     with pytest.raises(DataError, match=message):
         calibrate([row], match="exact")

@@ -149,59 +149,33 @@ def _order(name):
         pytest.param([1, 2, 3.0], {"match": "numeric_tolerance", "tolerance": 0}, id="integer"),
         pytest.param([10**5000], {"match": "numeric_tolerance", "tolerance": 0}, id="huge"),
         pytest.param([1, 2.55], {"match": "numeric_tolerance", "tolerance": 0.001}, id="cost"),
-        pytest.param(
-            [1.23456, 2.5],
-            {"match": "numeric_tolerance", "tolerance": 0.000001, "relative": True},
-            id="measurements",
-        ),
-        pytest.param(
-            ["1.5", "20"], {"match": "numeric_tolerance", "tolerance": 0}, id="numbers-in-strings"
-        ),
+        pytest.param([1.23456, 2.5], {"match": "numeric_tolerance", "tolerance": 0.000001, "relative": True}, id="measurements"),
+        pytest.param(["1.5", "20"], {"match": "numeric_tolerance", "tolerance": 0}, id="numbers-in-strings"),
         pytest.param(["1,240.00", "7.50"], _format("us"), id="american-amounts"),
         pytest.param(["1.240,00", "7,50"], _format("eu"), id="european-amounts"),
         pytest.param(["1'240.50", "7.50"], _format("ch"), id="swiss-amounts"),
         pytest.param(["1,23,456.50", "7.50"], _format("in"), id="indian-amounts"),
         pytest.param(["19%", "7 %"], _format("us"), id="percentages-are-not-money"),
-        pytest.param(
-            ["EUR 9.00", "$8.20", "1,240.00", "7.50"],
-            {"match": "money", "number_format": "us"},
-            id="money-in-several-currencies",
-        ),
-        pytest.param(
-            ["RM 9.00", "7.50"],
-            {"match": "money", "number_format": "us", "currency": "MYR"},
-            id="money-in-one-currency",
-        ),
+        pytest.param(["EUR 9.00", "$8.20", "1,240.00", "7.50"], {"match": "money", "number_format": "us"}, id="money-in-several-currencies"),
+        pytest.param(["RM 9.00", "7.50"], {"match": "money", "number_format": "us", "currency": "MYR"}, id="money-in-one-currency"),
         pytest.param(["INV-100", "ABC-100"], {"match": "exact"}, id="codes-are-not-amounts"),
         pytest.param(["2024-01-31", "2024-02-01"], {"match": "date"}, id="dates"),
         pytest.param(["12/31/2024", "01/02/2024"], _order("mdy"), id="month-first"),
         pytest.param(["31/12/2024", "01/02/2024"], _order("dmy"), id="day-first"),
-        pytest.param(
-            ["31/12/2024", "05 MAR 2018"] * 10 + ["25032018"], _order("dmy"), id="no-marks"
-        ),
+        pytest.param(["31/12/2024", "05 MAR 2018"] * 10 + ["25032018"], _order("dmy"), id="no-marks"),
         pytest.param(["05 MAR 2018", "01/02/2024"], {"match": "date"}, id="ambiguous-dates"),
         pytest.param(["31/12/2024", "12/31/2024"], {"match": "date"}, id="both-orders"),
         pytest.param(["31/12/2024"] * 6 + ["12/31/2024"], _order("dmy"), id="order-with-outlier"),
         pytest.param(["2025-01-31"] * 6 + ["2025-01-2025"], {"match": "date"}, id="impossible"),
-        pytest.param(
-            ["31/12/2018", "18-03-18", "14-03-18"],
-            {**_order("dmy"), "two_digit_years": 1970},
-            id="two-digit-years",
-        ),
-        pytest.param(
-            ["31/12/1948", "18-03-18"],
-            {**_order("dmy"), "two_digit_years": 1940},
-            id="two-digit-years-near-the-others",
-        ),
+        pytest.param(["31/12/2018", "18-03-18", "14-03-18"], {**_order("dmy"), "two_digit_years": 1970}, id="two-digit-years"),
+        pytest.param(["31/12/1948", "18-03-18"], {**_order("dmy"), "two_digit_years": 1940}, id="two-digit-years-near-the-others"),
         pytest.param(
             ["12. März 2018", "3. Mai 2019", "31.12.2018", "1 Jan 2019"],
             {"match": "date", "order": "dmy", "locales": ["de"]},
             id="month-names-of-another-language",
         ),
         pytest.param(["31/12/2018"] * 20 + ["unknown"], _order("dmy"), id="nearly-all-dates"),
-        pytest.param(
-            ["9.00", "8.20", "Qx 7.10", "Qx 9.90", "free"], {"match": "exact"}, id="mostly-digits"
-        ),
+        pytest.param(["9.00", "8.20", "Qx 7.10", "Qx 9.90", "free"], {"match": "exact"}, id="mostly-digits"),
         pytest.param(["9.00"] * 40 + ["18-03-18"] * 10, {"match": "exact"}, id="repeated-digits"),
         pytest.param(["a@b.org", "C@d.org"], {"match": "email"}, id="e-mails"),
         pytest.param(["https://a.org", "http://b.org/x"], {"match": "url"}, id="web-addresses"),
@@ -215,7 +189,7 @@ def _order(name):
         pytest.param([1, "Acme", True], {"match": "exact"}, id="mixed-types"),
         pytest.param([{}, {}], None, id="empty-objects"),
     ],
-)
+)  # fmt: skip
 def test_proposals_from_ground_truth_only(values, settings):
     assert _settings(values).get("x") == settings
 
@@ -236,21 +210,14 @@ def test_proposals_from_ground_truth_only(values, settings):
         pytest.param("number", ["A-1", "A1"], {"match": "exact"}, id="identifiers-told-by-marks"),
         pytest.param("code", ["A-1.5", "B-2.5"], {"match": "exact"}, id="codes-with-decimals"),
         pytest.param("zip", ["1234", "9876"], {"match": "identifier"}, id="digits-that-are-codes"),
-        pytest.param(
-            "orderNumber",
-            ["20240131", "20240201"],
-            {"match": "identifier"},
-            id="number-like-a-date",
-        ),
+        pytest.param("orderNumber", ["20240131", "20240201"], {"match": "identifier"}, id="number-like-a-date"),
         pytest.param("order", ["20240131", "20240201"], {"match": "date"}, id="date-without-marks"),
         pytest.param("ein", ["12-3456789", "98-7654321"], {"match": "identifier"}, id="tax-number"),
-        pytest.param(
-            "typeCode", ["SA", "NE", "K1"], {"match": "identifier"}, id="codes-of-letters"
-        ),
+        pytest.param("typeCode", ["SA", "NE", "K1"], {"match": "identifier"}, id="codes-of-letters"),
         pytest.param("code", ["two words", "SA"], FUZZY, id="several-words-are-no-code"),
         pytest.param("type", ["SA", "NE", "RL"], FUZZY, id="letters-by-no-name"),
     ],
-)
+)  # fmt: skip
 def test_proposals_by_name_and_values(name, values, settings):
     inferrer = _inferrer()
     for value in values:
@@ -319,39 +286,27 @@ def test_without_the_extra_no_locale_is_proposed(monkeypatch):
             " 1,240, 2,500 (2 values)",
             id="thousands-or-decimals",
         ),
-        pytest.param(
-            ["RM 5.00", "6.00"],
-            "2 amounts in us format, compared by value and currency (1 with a currency) (2 values)",
-            id="money",
-        ),
+        pytest.param(["RM 5.00", "6.00"], "2 amounts in us format, compared by value and currency (1 with a currency) (2 values)", id="money"),
         pytest.param(
             ["$5.00", "6.00"],
             "2 amounts in us format, compared by value and currency (1 with a currency); amounts"
             " without one match any currency (2 values)",
             id="money-in-several-currencies",
         ),
-        pytest.param(
-            ["2024-01-31T10:30:00", "2024-02-01"],
-            "2 dates, compared by day; the times of 1 are ignored (2 values)",
-            id="dates-with-times",
-        ),
+        pytest.param(["2024-01-31T10:30:00", "2024-02-01"], "2 dates, compared by day; the times of 1 are ignored (2 values)", id="dates-with-times"),
         pytest.param(
             ["LiFePO4", "TiO2", "steel"],
             "2 of 3 are codes, dates or numbers in several formats, compared exactly (3 values)",
             id="codes-and-text",
         ),
-        pytest.param(
-            [LONG],
-            "long text, compared by meaning; numbers must be the same (1 value)",
-            id="long-text",
-        ),
+        pytest.param([LONG], "long text, compared by meaning; numbers must be the same (1 value)", id="long-text"),
         pytest.param(
             ["open", "closed", "open", "open", "open"] * 2,
             "2 distinct strings: open, closed; compared exactly (10 values)",
             id="enumeration",
         ),
     ],
-)
+)  # fmt: skip
 def test_reasons_name_what_the_rule_cannot_read(values, reason):
     inferrer = _inferrer()
     for value in values:
@@ -612,36 +567,18 @@ CODE = {**FIELDS, "match_fields": ["sku"]}
         pytest.param(LISTS, LISTS, KEY, id="unique-code-on-both-sides"),
         pytest.param(LISTS[:5], LISTS[:5], KEY, id="minimum-lists-and-items"),
         pytest.param(LISTS, [list(reversed(x)) for x in LISTS], KEY, id="in-any-order"),
-        pytest.param(
-            LISTS, _but(LISTS, lambda items: items[0].update(n=9)), KEY, id="other-fields-may-differ"
-        ),
-        pytest.param(
-            _lists(5, 4, key="a.b"), _lists(5, 4, key="a.b"), {**KEY, "key": ['["a.b"]']},
-            id="key-with-dot",
-        ),
+        pytest.param(LISTS, _but(LISTS, lambda items: items[0].update(n=9)), KEY, id="other-fields-may-differ"),
+        pytest.param(_lists(5, 4, key="a.b"), _lists(5, 4, key="a.b"), {**KEY, "key": ['["a.b"]']}, id="key-with-dot"),
         pytest.param(LISTS, None, GREEDY, id="without-candidates"),
         pytest.param(_lists(4, 5), _lists(4, 5), CODE, id="too-few-lists"),
         pytest.param(_lists(6, 3), _lists(6, 3), CODE, id="too-few-items"),
         pytest.param(_lists(6, 4, same=True), LISTS, GREEDY, id="duplicate-code"),
         pytest.param(LISTS, _lists(6, 4, same=True), GREEDY, id="duplicate-in-candidate"),
-        pytest.param(
-            _but(LISTS, lambda items: items[0].pop("sku")), LISTS, GREEDY, id="code-is-missing"
-        ),
-        pytest.param(
-            LISTS, _but(LISTS, lambda items: items[0].update(sku=None)), GREEDY,
-            id="missing-in-candidate",
-        ),
-        pytest.param(
-            LISTS, _but(LISTS, lambda items: items.append({"name": "ink", "sku": "A-0"})), CODE,
-            id="duplicate-in-one-list",
-        ),
-        pytest.param(
-            LISTS, _but(LISTS, lambda items: items[0].update(sku="A-0.")), CODE,
-            id="code-in-another-form",
-        ),
-        pytest.param(
-            LISTS, _but(LISTS, lambda items: items[0].update(sku="A-9")), GREEDY, id="wrong-code",
-        ),
+        pytest.param(_but(LISTS, lambda items: items[0].pop("sku")), LISTS, GREEDY, id="code-is-missing"),
+        pytest.param(LISTS, _but(LISTS, lambda items: items[0].update(sku=None)), GREEDY, id="missing-in-candidate"),
+        pytest.param(LISTS, _but(LISTS, lambda items: items.append({"name": "ink", "sku": "A-0"})), CODE, id="duplicate-in-one-list"),
+        pytest.param(LISTS, _but(LISTS, lambda items: items[0].update(sku="A-0.")), CODE, id="code-in-another-form"),
+        pytest.param(LISTS, _but(LISTS, lambda items: items[0].update(sku="A-9")), GREEDY, id="wrong-code"),
         pytest.param([[]], None, GREEDY, id="empty-list"),
         pytest.param([["a", "b"]], [["b", "a"]], GREEDY, id="scalars"),
         pytest.param([LINES], None, FIELDS, id="text-that-differs-between-items"),
@@ -651,9 +588,7 @@ CODE = {**FIELDS, "match_fields": ["sku"]}
         pytest.param([LINES[:2], LINES[1:3], LINES[3:]], None, FIELDS, id="lists-of-two-items"),
         pytest.param([LINES + LINES], None, GREEDY, id="repeated-text"),
         pytest.param([[*LINES, {"n": 1}]], None, GREEDY, id="text-missing-in-an-item"),
-        pytest.param(
-            [LINES], [[{**line, "item": "Zzz"} for line in LINES]], GREEDY, id="text-not-found-again"
-        ),
+        pytest.param([LINES], [[{**line, "item": "Zzz"} for line in LINES]], GREEDY, id="text-not-found-again"),
     ],
 )  # fmt: skip
 def test_alignment_of_lists(expected, candidate, settings):

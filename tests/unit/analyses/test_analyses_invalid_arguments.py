@@ -177,15 +177,11 @@ def test_several_candidates_are_a_list(candidates, got):
 @pytest.mark.parametrize(
     ("cases", "message"),
     [
-        pytest.param(
-            pd.DataFrame([{"id": 1, "expected": {}, "x": 1}]), "unknown key 'x'", id="data-frame"
-        ),
+        pytest.param(pd.DataFrame([{"id": 1, "expected": {}, "x": 1}]), "unknown key 'x'", id="data-frame"),
         pytest.param({"a"}, "expected a JSON value, got set", id="set"),
-        pytest.param(
-            [1], "case: expected an object, got 1; for example {id: a, expected: {…}}", id="scalars"
-        ),
+        pytest.param([1], "case: expected an object, got 1; for example {id: a, expected: {…}}", id="scalars"),
     ],
-)
+)  # fmt: skip
 def test_cases_of_an_eval_are_documents(cases, message):
     fields = [{"type": "field_accuracy", "fields": [{"path": "total"}]}]
     with pytest.raises(fm.ConfigError) as caught:
@@ -245,43 +241,15 @@ def test_open_file_is_released_if_the_other_side_is_missing():
             "scope must be one of: union, truth, configured; got 'confgured'; did you mean 'configured'?",
             id="misspelled-scope",
         ),
-        pytest.param(
-            {"depth": "lef"},
-            "depth must be one of: leaf, top; got 'lef'; did you mean 'leaf'?",
-            id="misspelled-depth",
-        ),
-        pytest.param(
-            {"min": {"micro.f1": "x"}},
-            "min: expected a number for micro.f1, got 'x'",
-            id="limit-is-a-string",
-        ),
-        pytest.param(
-            {"max": {"micro.f1": float("nan")}},
-            "max: the limit of micro.f1 must be a finite number",
-            id="limit-not-finite",
-        ),
-        pytest.param(
-            {"min": {"micro.f2": 1}},
-            "unknown metric 'micro.f2'; did you mean 'micro.f1'?",
-            id="unknown-metric",
-        ),
-        pytest.param(
-            {"inputs": {"id_kee": "id"}},
-            "inputs: unknown option 'id_kee'; did you mean 'id_key'?",
-            id="misspelled-input-option",
-        ),
-        pytest.param(
-            {"inputs": {"rows": "x"}},
-            "inputs: rows: must be one of: document, keyed, list; got 'x'",
-            id="invalid-input-option",
-        ),
-        pytest.param(
-            {"inputs": "id"},
-            "inputs: expected fm.Inputs or a mapping, got str",
-            id="not-a-mapping",
-        ),
+        pytest.param({"depth": "lef"}, "depth must be one of: leaf, top; got 'lef'; did you mean 'leaf'?", id="misspelled-depth"),
+        pytest.param({"min": {"micro.f1": "x"}}, "min: expected a number for micro.f1, got 'x'", id="limit-is-a-string"),
+        pytest.param({"max": {"micro.f1": float("nan")}}, "max: the limit of micro.f1 must be a finite number", id="limit-not-finite"),
+        pytest.param({"min": {"micro.f2": 1}}, "unknown metric 'micro.f2'; did you mean 'micro.f1'?", id="unknown-metric"),
+        pytest.param({"inputs": {"id_kee": "id"}}, "inputs: unknown option 'id_kee'; did you mean 'id_key'?", id="misspelled-input-option"),
+        pytest.param({"inputs": {"rows": "x"}}, "inputs: rows: must be one of: document, keyed, list; got 'x'", id="invalid-input-option"),
+        pytest.param({"inputs": "id"}, "inputs: expected fm.Inputs or a mapping, got str", id="not-a-mapping"),
     ],
-)
+)  # fmt: skip
 def test_invalid_arguments_raise_config_error(arguments, message):
     with pytest.raises(fm.ConfigError) as caught:
         fm.score(ROWS, ROWS, **arguments)

@@ -132,12 +132,10 @@ def test_defaults_for_fields_without_a_rule(settings, counts):
     [
         pytest.param({"match": "fuzy"}, "did you mean 'fuzzy'?", id="unknown-comparator"),
         pytest.param({"align": "gredy"}, "did you mean 'greedy'?", id="unknown-alignment"),
-        pytest.param(
-            {"align": "key"}, "align: option 'key' is required for key", id="missing-option"
-        ),
+        pytest.param({"align": "key"}, "align: option 'key' is required for key", id="missing-option"),
         pytest.param({"scope": "all"}, "all", id="unknown-scope"),
     ],
-)
+)  # fmt: skip
 def test_unknown_names_are_rejected(settings, message):
     with pytest.raises(fm.ConfigError) as caught:
         fm.score(TRUTH, PREDICTIONS, **settings)
@@ -210,12 +208,9 @@ def test_every_public_name_can_be_imported():
     ("truth", "options", "failures"),
     [
         pytest.param([{"id": "a", "x": 1}], {}, (), id="passed"),
-        pytest.param([{"id": "a", "x": 1}], {"min": {"attributes.y.f1": 0}},
-                     ("unknown_metric",), id="unknown-metric"),
-        pytest.param([{"id": "a", "x": 1}, {"id": "b", "x": float("nan")}], {},
-                     ("invalid_truth",), id="nan-in-ground-truth"),
-        pytest.param([{"id": "a", "x": 2}], {"min": {"micro.f1": 1}},
-                     ("gate_failed",), id="gate-failed"),
+        pytest.param([{"id": "a", "x": 1}], {"min": {"attributes.y.f1": 0}}, ("unknown_metric",), id="unknown-metric"),
+        pytest.param([{"id": "a", "x": 1}, {"id": "b", "x": float("nan")}], {}, ("invalid_truth",), id="nan-in-ground-truth"),
+        pytest.param([{"id": "a", "x": 2}], {"min": {"micro.f1": 1}}, ("gate_failed",), id="gate-failed"),
     ],
 )  # fmt: skip
 def test_passed_is_false_whenever_the_command_would_fail(truth, options, failures):

@@ -19,62 +19,21 @@ def steps(*values):
         pytest.param([0.5], "run-0", TrendConclusion.CONTINUE, id="first-run"),
         pytest.param([0.5, 0.6, 0.7], "run-2", TrendConclusion.CONTINUE, id="steady-gains"),
         pytest.param([0.5, 0.95], "run-1", TrendConclusion.TARGET_REACHED, id="target-reached"),
-        pytest.param(
-            [0.5, 0.90], "run-1", TrendConclusion.TARGET_REACHED, id="target-reached-exactly"
-        ),
-        pytest.param(
-            [0.5, 0.9 - 1e-16],
-            "run-1",
-            TrendConclusion.TARGET_REACHED,
-            id="target-reached-despite-rounding",
-        ),
-        pytest.param(
-            [0.5, 0.899999], "run-1", TrendConclusion.CONTINUE, id="just-below-the-target"
-        ),
-        pytest.param(
-            [0.95, 0.5], "run-0", TrendConclusion.TARGET_REACHED, id="best-run-reached-the-target"
-        ),
-        pytest.param(
-            [0.7, 0.7, 0.7], "run-0", TrendConclusion.CONTINUE, id="two-without-gain-continue"
-        ),
-        pytest.param(
-            [0.7, 0.7, 0.7, 0.7],
-            "run-0",
-            TrendConclusion.PLATEAU,
-            id="three-without-gain-are-a-plateau",
-        ),
-        pytest.param(
-            [0.7, 0.705, 0.708, 0.709],
-            "run-3",
-            TrendConclusion.PLATEAU,
-            id="small-gains-are-a-plateau",
-        ),
-        pytest.param(
-            [0.7, 0.705, 0.711, 0.712], "run-3", TrendConclusion.CONTINUE, id="small-gains-add-up"
-        ),
-        pytest.param(
-            [0.7, 0.71, 0.71, 0.71], "run-1", TrendConclusion.CONTINUE, id="smallest-gain-counts"
-        ),
-        pytest.param(
-            [0.28, 0.29, 0.29, 0.29],
-            "run-1",
-            TrendConclusion.CONTINUE,
-            id="smallest-gain-counts-despite-rounding",
-        ),
-        pytest.param(
-            [0.7, 0.709999, 0.7, 0.7],
-            "run-1",
-            TrendConclusion.PLATEAU,
-            id="less-than-the-smallest-gain",
-        ),
-        pytest.param(
-            [0.7, 0.6, 0.6, 0.72], "run-3", TrendConclusion.CONTINUE, id="gain-after-losses"
-        ),
-        pytest.param(
-            [0.7, None, None, None], "run-0", TrendConclusion.PLATEAU, id="undefined-is-not-a-gain"
-        ),
+        pytest.param([0.5, 0.90], "run-1", TrendConclusion.TARGET_REACHED, id="target-reached-exactly"),
+        pytest.param([0.5, 0.9 - 1e-16], "run-1", TrendConclusion.TARGET_REACHED, id="target-reached-despite-rounding"),
+        pytest.param([0.5, 0.899999], "run-1", TrendConclusion.CONTINUE, id="just-below-the-target"),
+        pytest.param([0.95, 0.5], "run-0", TrendConclusion.TARGET_REACHED, id="best-run-reached-the-target"),
+        pytest.param([0.7, 0.7, 0.7], "run-0", TrendConclusion.CONTINUE, id="two-without-gain-continue"),
+        pytest.param([0.7, 0.7, 0.7, 0.7], "run-0", TrendConclusion.PLATEAU, id="three-without-gain-are-a-plateau"),
+        pytest.param([0.7, 0.705, 0.708, 0.709], "run-3", TrendConclusion.PLATEAU, id="small-gains-are-a-plateau"),
+        pytest.param([0.7, 0.705, 0.711, 0.712], "run-3", TrendConclusion.CONTINUE, id="small-gains-add-up"),
+        pytest.param([0.7, 0.71, 0.71, 0.71], "run-1", TrendConclusion.CONTINUE, id="smallest-gain-counts"),
+        pytest.param([0.28, 0.29, 0.29, 0.29], "run-1", TrendConclusion.CONTINUE, id="smallest-gain-counts-despite-rounding"),
+        pytest.param([0.7, 0.709999, 0.7, 0.7], "run-1", TrendConclusion.PLATEAU, id="less-than-the-smallest-gain"),
+        pytest.param([0.7, 0.6, 0.6, 0.72], "run-3", TrendConclusion.CONTINUE, id="gain-after-losses"),
+        pytest.param([0.7, None, None, None], "run-0", TrendConclusion.PLATEAU, id="undefined-is-not-a-gain"),
     ],
-)
+)  # fmt: skip
 def test_conclusion_says_when_to_stop(values, best, conclusion):
     found = trend(steps(*values))
     assert (found.best, found.conclusion) == (best, conclusion)

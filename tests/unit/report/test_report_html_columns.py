@@ -17,14 +17,11 @@ SCRIPT = files("fieldmark.report.html") / "assets" / "rows.js"
 @pytest.mark.parametrize(
     ("columns", "rows", "expected"),
     [
-        pytest.param(["a", "b"], [(1, None), (2, "x")], [{"a": 1, "b": None}, {"a": 2, "b": "x"}],
-                     id="values-by-name"),
+        pytest.param(["a", "b"], [(1, None), (2, "x")], [{"a": 1, "b": None}, {"a": 2, "b": "x"}], id="values-by-name"),
         pytest.param(["a", "b"], [(1,)], [{"a": 1}], id="missing-at-the-end"),
-        pytest.param([nested("k", ("x", "y")), "v"], [([1, 2], 3)],
-                     [{"k": {"x": 1, "y": 2}, "v": 3}], id="list-with-columns-of-its-own"),
+        pytest.param([nested("k", ("x", "y")), "v"], [([1, 2], 3)], [{"k": {"x": 1, "y": 2}, "v": 3}], id="list-with-columns-of-its-own"),
         pytest.param([nested("k", ("x",))], [("key",)], [{"k": "key"}], id="plain-value-there"),
-        pytest.param(["a", MEMBERS], [(1, [[2, [[3]]]])],
-                     [{"a": 1, "members": [{"a": 2, "members": [{"a": 3}]}]}], id="members"),
+        pytest.param(["a", MEMBERS], [(1, [[2, [[3]]]])], [{"a": 1, "members": [{"a": 2, "members": [{"a": 3}]}]}], id="members"),
         pytest.param(["a"], [], [], id="no-rows"),
     ],
 )  # fmt: skip

@@ -101,11 +101,9 @@ PLAIN = RunEntry(
         pytest.param(PLAIN._replace(tags=["a", "b"]), id="tags"),
         pytest.param(PLAIN._replace(note=" a\n  b\x1b "), id="multiline-note"),
         pytest.param(PLAIN._replace(tags=["a"], note="why"), id="tags-and-note"),
-        pytest.param(
-            PLAIN._replace(tags=["a"], note="why", problem="truncated file"), id="problem"
-        ),
+        pytest.param(PLAIN._replace(tags=["a"], note="why", problem="truncated file"), id="problem"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("width", [120, 60])
 def test_plain_and_styled_output_have_the_same_text(entry, width):
     document = RunList(entries=(PLAIN, entry, PLAIN)).document()

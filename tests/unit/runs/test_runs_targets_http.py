@@ -143,12 +143,10 @@ def test_name_resolution_counts_towards_the_timeout(monkeypatch):
         pytest.param(replied({"b": 1}), "a.b not found", id="unknown-key"),
         pytest.param(replied([1]), "a.b not found", id="list"),
         pytest.param(Answer(body=b"sorry"), "invalid JSON", id="no-json"),
-        pytest.param(
-            Answer(body=b'{"a": {"b": 1}, "a": 2}'), "duplicate key", id="one-duplicate-key"
-        ),
+        pytest.param(Answer(body=b'{"a": {"b": 1}, "a": 2}'), "duplicate key", id="one-duplicate-key"),
         pytest.param(Answer(body=b"[" * 10_000), "200 levels", id="nested-without-end"),
     ],
-)
+)  # fmt: skip
 def test_response_without_the_answer_path_is_a_failure(answer, reason):
     with loopback(answer) as server:
         got = call(server, answer="a.b")
@@ -400,13 +398,11 @@ def test_failure_contains_retry_after():
             id="name-that-cannot-be-checked",
         ),
         pytest.param({"url": "http://10.0.0.7/"}, "url", id="private-network-without-permission"),
-        pytest.param(
-            {"url": "http://8.8.8.8/", "allow_private_http": True}, "url", id="http-in-the-internet"
-        ),
+        pytest.param({"url": "http://8.8.8.8/", "allow_private_http": True}, "url", id="http-in-the-internet"),
         pytest.param({"answer": "a..b"}, "answer", id="no-path"),
         pytest.param({"answer": "a[*]"}, "answer", id="path-of-many-values"),
     ],
-)
+)  # fmt: skip
 def test_invalid_options(options, option):
     with pytest.raises(OptionError) as refused:
         HttpTarget(**{"url": "https://example.com/", **options})

@@ -47,15 +47,10 @@ ROWS = {"rows": TRUTH}, {"rows": PREDICTIONS[:1]}
         pytest.param(PATH, ["data/truth.jsonl", "data/predictions.jsonl"], True, id="paths"),
         pytest.param(TEXT, ["my truth.jsonl", "predictions.jsonl"], False, id="uploads"),
         pytest.param(FILES, ["case-1.json and 7 more", "case-1.json"], False, id="files"),
-        pytest.param(
-            ({**FILES[0], "name": "golden"}, FILES[1]),
-            ["golden", "case-1.json"],
-            False,
-            id="folder",
-        ),
+        pytest.param(({**FILES[0], "name": "golden"}, FILES[1]), ["golden", "case-1.json"], False, id="folder"),
         pytest.param(ROWS, ["8 rows", "1 row"], False, id="rows"),
     ],
-)
+)  # fmt: skip
 def test_manifest_has_the_original_names_of_inputs(tmp_path, root, sides, names, resumable):
     with live(tmp_path, write=True, roots={"data": root}) as server:
         body = dict(zip(("truth", "candidate"), sides, strict=True))
