@@ -16,7 +16,7 @@ from fieldmark.runs.stored_run import open_run
 from fieldmark.web.routes.batch import InputSource, record_input_sources
 from fieldmark.web.server_options import ServerLimits
 from page_files import png
-from unit.web.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
+from unit.web.live_server import PREDICTIONS, TRUTH, live, write_jsonl
 from waiting import TIMEOUT
 
 
@@ -125,7 +125,7 @@ def test_page_of_an_interrupted_run_over_paths_says_that_it_can_be_resumed(tmp_p
     assert "it can be resumed in the workspace: fieldmark score --resume runs/killed" in page
 
 
-def test_job_cancelled_before_its_start_deletes_its_copies(tmp_path, monkeypatch, held_job):  # noqa: F811
+def test_job_cancelled_before_its_start_deletes_its_copies(tmp_path, monkeypatch, held_job):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     body = {"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}
     with live(tmp_path, limits=ServerLimits(waiting_jobs=2)) as server:
