@@ -55,10 +55,7 @@ def test_metrics_are_those_of_the_summary(run):
     assert {
         line["attribute"]: [line[name] for name in ("tp", "tn", "fp", "fn")]
         for line in view["attributes"]
-    } == {
-        "total": [16, 0, 4, 4],
-        "vendor.name": [18, 0, 0, 2],
-    }
+    } == {"total": [16, 0, 4, 4], "vendor.name": [18, 0, 0, 2]}
     none = {"omission": 0, "hallucination": 0, "format_error": 0, "wrong_value": 0}
     assert view["domains"] == [
         {"domain": "total", "attributes": 1, "fields": 20, "errors_by_type": {**none, "wrong_value": 4}},

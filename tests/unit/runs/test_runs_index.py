@@ -278,13 +278,14 @@ def test_files_with_another_size_than_in_the_manifest_are_read(root):
         assert statuses(root)["first"] == "corrupt", name
 
 
-def test_runs_without_a_headline_are_listed_with_their_metrics(root):
+@pytest.mark.parametrize("headline", [None, {"verdict": ""}], ids=["none", "of-an-earlier-version"])
+def test_runs_without_a_headline_are_listed_with_their_metrics(root, headline):
     before = list_runs(root)
     path = root / "first" / "manifest.json"
     manifest = orjson.loads(path.read_bytes())
-    del manifest["headline"]
+    manifest["headline"] = headline and {**manifest["headline"], **headline, "metrics": {}}
     path.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
-    assert [each.to_dict() for each in list_runs(root)] == [each.to_dict() for each in before]
+    assert [run.to_dict() for run in list_runs(root)] == [run.to_dict() for run in before]
 
 
 def running(root):
