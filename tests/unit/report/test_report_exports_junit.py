@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from fieldmark.errors import StorageError
 from fieldmark.evaluators.base import Score
 from fieldmark.model.case import Verdict
 from fieldmark.report.exports.junit import Junit, JunitFile
@@ -109,3 +110,8 @@ def test_line_ends_are_the_same_on_all_systems(tmp_path, monkeypatch):
     with JunitFile(tmp_path / "junit.xml", "suite") as file:
         file.add("case", Verdict.PASS, "", ())
     assert used == [("w", "\n")]
+
+
+def test_path_that_cannot_be_written_is_an_error_before_the_first_case(tmp_path):
+    with pytest.raises(StorageError, match="cannot write"), JunitFile(tmp_path / "no" / "x", "a"):
+        pytest.fail("cases were evaluated")

@@ -76,6 +76,13 @@ def test_the_short_form_has_one_line_of_metrics_and_the_worst_attributes(run):
     assert "`items[].q`" not in text  # it has no mistakes
 
 
+def test_without_values_the_worst_cases_have_no_columns_for_them(run):
+    text = markdown(run.without_values())
+    assert "Expected" not in text
+    widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
+    assert widths == {5, 10}
+
+
 def test_intervals_have_a_column_if_available(run):
     intervals = RunIntervals(metrics={"macro_f1_by_attribute": (0.25, 0.75)})
     text = markdown(replace(run, summary=replace(run.summary, intervals=intervals)))
