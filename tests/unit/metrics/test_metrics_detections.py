@@ -281,6 +281,18 @@ def test_invalid_pascal_threshold_is_rejected():
         pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 9), "a", 1.0), DetectedRegion((0, 0, 9, 9), "a")], 9, [(0, 0)], [], [1], id="score-is-1-by-default"),
         pytest.param([TruthRegion((0.1, 0.1, 0.2, 0.2), "a")], [DetectedRegion((0.1, 0.1, 0.2, 0.2), "a")], 9, [(0, 0)], [], [], id="coordinates-from-0-to-1"),
         pytest.param([TruthRegion((0, 0, 0, 0), "a")], [DetectedRegion((0, 0, 0, 0), "a")], 9, [], [0], [0], id="regions-without-area"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a")], [DetectedRegion((0, 0, 8, 4), "a")], 9, [(0, 0)], [], [], id="overlap-at-the-threshold"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a")], [DetectedRegion((0, 0, 8, 3), "a")], 9, [], [0], [0], id="overlap-below-the-threshold"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a", crowd=True)], [DetectedRegion((4, 0, 8, 8), "a")], 9, [], [], [], id="half-inside-a-crowd"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a", crowd=True)], [DetectedRegion((5, 0, 8, 8), "a")], 9, [], [], [0], id="less-than-half-inside-a-crowd"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a", crowd=True), TruthRegion((0, 0, 80, 8), "a", crowd=True)], [DetectedRegion((0, 0, 80, 8), "a")], 9, [], [], [], id="inside-one-of-two-crowds"),
+        pytest.param([TruthRegion((0, 0, 80, 8), "a", crowd=True), TruthRegion((0, 0, 8, 8), "a", crowd=True)], [DetectedRegion((0, 0, 80, 8), "a")], 9, [], [], [], id="inside-the-first-of-two-crowds"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a", crowd=True), TruthRegion((0, 0, 8, 6), "a")], [DetectedRegion((0, 0, 8, 8), "a")], 9, [(1, 0)], [], [], id="region-before-crowd"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a"), TruthRegion((0, 0, 8, 8), "a")], [DetectedRegion((0, 0, 8, 8), "a")], 9, [(1, 0)], [0], [], id="later-of-equal-overlaps"),
+        pytest.param([TruthRegion((0, 0, 8, 7), "a"), TruthRegion((0, 0, 8, 5), "a")], [DetectedRegion((0, 0, 8, 8), "a")], 9, [(0, 0)], [1], [], id="largest-overlap"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a"), TruthRegion((0, 0, 8, 8), "b")], [DetectedRegion((0, 0, 8, 8), "b", 0.9), DetectedRegion((0, 0, 8, 8), "a", 0.5)], 1, [(0, 1), (1, 0)], [], [], id="detection-limit-by-class"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a"), TruthRegion((50, 0, 8, 8), "a")], [DetectedRegion((90, 0, 8, 8), "a", 0.1), DetectedRegion((50, 0, 8, 8), "a", 0.2), DetectedRegion((70, 0, 8, 8), "a", 0.9), DetectedRegion((0, 0, 8, 8), "a", 0.3)], 9, [(0, 3), (1, 1)], [], [0, 2], id="in-the-order-of-the-lists"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a")], [DetectedRegion((8, 0, 8, 8), "a"), DetectedRegion((0, 8, 8, 8), "a")], 9, [], [0], [0, 1], id="touching-regions"),
     ],
 )  # fmt: skip
 def test_matching_in_one_image(truths, detections, most, pairs, missing, extra):
