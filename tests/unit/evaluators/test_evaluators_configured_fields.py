@@ -229,6 +229,13 @@ def test_result_as_json():
     }
 
 
+def test_details_are_bounded_and_have_a_field_total():
+    document = {f"f{number}": number for number in range(7)}
+    result = scored(list(document), document, document, max_rows=3)
+    assert len(result.details["fields"]) == 3
+    assert result.details["fields_total"] == 7
+
+
 # --- optional fields and fields absent from the truth ---------------------------------------------
 
 NOTES = {"path": "notes", "required": False}
