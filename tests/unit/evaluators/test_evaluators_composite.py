@@ -241,6 +241,17 @@ def test_score_and_verdict(results: list[EvaluatorResult], score: float, verdict
     assert combined.verdict is verdict
 
 
+def test_error_leaves_the_case_without_a_score() -> None:
+    broken = _result(Score.error("no response in 30 s"), name="judge")
+    combined = case_score([_result(_PASS), broken])
+    assert (combined.score, combined.verdict, combined.status) == (
+        None,
+        None,
+        Status.ERROR,
+    )
+    assert combined.reasoning == "judge: no response in 30 s"
+
+
 def test_hits_and_misses_are_concatenated() -> None:
     combined = case_score(
         [_result(_HALF), _result(_BARE_FAIL, name="house rule"), _result(_BARE_PASS)]

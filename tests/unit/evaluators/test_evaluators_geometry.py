@@ -124,6 +124,10 @@ def test_unreadable_candidate_scores_0(candidate, unreadable, reason):
     assert (got.score, got.misses) == (0.0, (f"$ ({reason})",))
 
 
+def test_malformed_path_is_a_miss():
+    assert IouScore(path="a..b").evaluate({}, {}).misses == ("a..b (invalid path)",)
+
+
 def test_boxes_of_list_items_keep_their_paths():
     rows = [{"box": BOX}, {"box": [0, 0, 1, 1]}, {}]
     got = IouScore(path="rows[].box").evaluate({"rows": rows}, {"rows": [{"box": BOX}, {}, {}]})
