@@ -11,6 +11,7 @@ import fieldmark as fm
 from edges.llm_server import serving
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.judges import retry
+from fieldmark.judges.openai_providers import OpenAi
 from fieldmark.judges.retry import Clock
 from interrupted_runs import interrupted_at_segment
 

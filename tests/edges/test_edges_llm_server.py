@@ -12,6 +12,7 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import Exchange, first, respond_slowly, responding, serving, status
 from fieldmark.compare.semantic import Semantic
+from fieldmark.errors import OptionError
 from fieldmark.judges import retry
 from fieldmark.judges.openai_providers import OpenAi
 from fieldmark.judges.retry import Clock
@@ -454,6 +455,18 @@ def test_version_1_of_the_prompt_reads_responses_that_were_cached_for_it():
     assert VERSION_1["form"] not in second["messages"][1]["content"]
     prompt = {"name": "meaning", "version": 1, "sha256": MEANING_1}
     assert old.identity()["prompt"] == prompt
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"prompt_version": 1, "reasons": True}, "requires prompt_version 2", id="reasons"),
+        pytest.param({"prompt_version": 1, "description": "x"}, "requires prompt_version 2", id="description"),
+    ],
+)  # fmt: skip
+def test_invalid_prompt_options(options, message):
+    with pytest.raises(OptionError, match=message):
+        OpenAi(model="m", **options)
 
 
 MEANING_1 = "641e3cd38f50b2fdbd608b4da1b3c33c47b3146f352dd5da75f6a466edcae249"
