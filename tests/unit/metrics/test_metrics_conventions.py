@@ -144,6 +144,15 @@ def test_comparison_hash_depends_on_options_but_not_on_weights():
     assert hashed(weight=2.0) == hashed(weight=1.0)
 
 
+def test_comparison_hash_depends_on_further_rules_and_their_names():
+    convention, fuzzy, exact = CONVENTIONS["confusion"], Rules(default=Fuzzy()), Rules()
+    others = [None, {"a": fuzzy}, {"b": fuzzy}, {"a": exact}, {"a": fuzzy, "b": fuzzy}]
+    hashes = [convention.comparison_sha256(exact, each) for each in others]
+    assert len(set(hashes)) == len(others)
+    assert convention.comparison_sha256(exact, {}) == hashes[0]
+    assert convention.comparison_sha256(fuzzy, {"a": fuzzy}) not in hashes
+
+
 def test_counting_hash_distinguishes_counting_options():
     hashes = {each.counting_sha256() for each in CONVENTIONS.values()}
     assert len(hashes) == len(CONVENTIONS)

@@ -129,7 +129,7 @@ def test_mean_of_an_evaluator_covers_the_cases_that_it_scored():
 
 @pytest.mark.parametrize("metric", ["mean_score", "judge"])
 def test_interval_of_each_run_is_around_its_own_estimate(metric):
-    """Of 60 cases, a quarter, half and three quarters are right: ± 2 √(p (1 − p) / 60)."""
+    """Of 60 cases, a quarter, half and three quarters are right: ± 2 √(p (1 - p) / 60)."""
     right = [[n % 4 < run + 1 for run in range(3)] for n in range(60)]
     cases = [[{"a": "match" if own else "omission"} for own in case] for case in right]
     scores = [[{"judge": float(own)} for own in case] for case in right]
