@@ -80,7 +80,9 @@ TRUE, FALSE = ("true", "Yes", "y", "1", "on"), ("false", "No", "n", "0", "off")
         pytest.param(10, 0, "one_digit", id="zero-has-no-scale"),
         pytest.param(0, 10, "different", id="zero-and-ten"),
         pytest.param(15, 19, "one_digit", id="two-digits"),
-        pytest.param(1240000, 1.24, "thousands_separator", id="two-separators-read-as-decimal-point"),
+        pytest.param(
+            1240000, 1.24, "thousands_separator", id="two-separators-read-as-decimal-point"
+        ),
         pytest.param(1.24, 1240000000, "thousands_separator", id="three-separators"),
         pytest.param(1, 10, "scale", id="one-decimal"),
         pytest.param(1, 10**12, "scale", id="twelve-decimals"),
