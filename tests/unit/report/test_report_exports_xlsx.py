@@ -81,13 +81,7 @@ def test_sheets_contain_metrics_attributes_cases_and_mistakes(ordinary, tmp_path
     ("sheet", "headings"),
     [
         ("Summary", "Metric, Value, Low, High, Meaning, Note"),
-        (
-            "Attributes",
-            (
-                "Attribute, TP, TN, FP, FN, Precision, Recall, F1, Accuracy, Missing, Extra, "
-                "Wrong type, Wrong value, Errors"
-            ),
-        ),
+        ("Attributes", ("Attribute, TP, TN, FP, FN, Precision, Recall, F1, Accuracy, Missing, Extra, Wrong type, Wrong value, Errors")),
         (
             "Cases",
             (
@@ -99,7 +93,7 @@ def test_sheets_contain_metrics_attributes_cases_and_mistakes(ordinary, tmp_path
         ),
         ("Mistakes", "Case, Field, Outcome, Reason, Similarity, Expected, Predicted, Note"),
     ],
-)
+)  # fmt: skip
 def test_headings_are_for_people(ordinary, tmp_path, sheet, headings):
     Xlsx().write(ordinary, tmp_path / "x.xlsx")
     [first] = openpyxl.load_workbook(tmp_path / "x.xlsx")[sheet].iter_rows(

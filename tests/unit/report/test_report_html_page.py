@@ -168,13 +168,11 @@ def test_imports_of_reports_do_not_rename():
         pytest.param("a&b", b'"a\\u0026b"', id="ampersand"),
         pytest.param("\u2028\u2029", b'"\\u2028\\u2029"', id="line-separators"),
         pytest.param("a\ud800b", '"a\ufffdb"'.encode(), id="lone-surrogate"),
-        pytest.param(
-            {"\ud800": ["\udc00"]}, '{"\ufffd":["\ufffd"]}'.encode(), id="nested-surrogates"
-        ),
+        pytest.param({"\ud800": ["\udc00"]}, '{"\ufffd":["\ufffd"]}'.encode(), id="nested-surrogates"),
         pytest.param(2**70, b'"1180591620717411303424"', id="large-integer"),
         pytest.param("\\u003c", b'"\\\\u003c"', id="existing-escape"),
     ],
-)
+)  # fmt: skip
 def test_embedded_json_is_escaped(value, text):
     assert embedded(value) == text
 

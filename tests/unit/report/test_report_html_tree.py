@@ -46,27 +46,10 @@ def marks(nodes):
         pytest.param({"a": None}, {"a": None}, [["a", EMPTY, None, {}]], id="both-empty"),
         pytest.param({"a": 1}, {"a": 1.0}, [["a", MATCH, 1, {"d": "1.0"}]], id="equal-numbers-written-differently"),
         pytest.param("x", "y", [["", WRONG, "x", "y"]], id="scalar-documents"),
-        pytest.param(
-            {"a": {"b": 1}},
-            {"a": {"b": 2}},
-            [["a", None, {"o": 1}, {"o": 1}, [["b", WRONG, 1, 2, 0]]]],
-            id="nested-key",
-        ),
-        pytest.param(
-            {"a.b": {'"': 1}},
-            {"a.b": {'"': 1}},
-            [["a.b", None, {"o": 1}, {"o": 1}, [['"', MATCH, 1, {}, 0]]]],
-            id="quoted-keys",
-        ),
-        pytest.param(
-            {"a": {"b": 1}},
-            {"a": "x"},
-            [["a", EXTRA, {"o": 1}, "x", [["b", MISSING, 1, ABSENT, 0]]]],
-            id="string-instead-of-an-object",
-        ),
-        pytest.param(
-            [1], [1], [[[0, 0, None], MATCH, 1, {}]], id="list-documents"
-        ),
+        pytest.param({"a": {"b": 1}}, {"a": {"b": 2}}, [["a", None, {"o": 1}, {"o": 1}, [["b", WRONG, 1, 2, 0]]]], id="nested-key"),
+        pytest.param({"a.b": {'"': 1}}, {"a.b": {'"': 1}}, [["a.b", None, {"o": 1}, {"o": 1}, [['"', MATCH, 1, {}, 0]]]], id="quoted-keys"),
+        pytest.param({"a": {"b": 1}}, {"a": "x"}, [["a", EXTRA, {"o": 1}, "x", [["b", MISSING, 1, ABSENT, 0]]]], id="string-instead-of-an-object"),
+        pytest.param([1], [1], [[[0, 0, None], MATCH, 1, {}]], id="list-documents"),
     ],
 )  # fmt: skip
 def test_every_field_has_a_node(nodes_of, expected, candidate, nodes):

@@ -110,9 +110,7 @@ def test_formula_of_rqs_is_shown_with_the_metric(tmp_path):
     ("pairs", "convention", "flags"),
     [
         pytest.param(FULL, "confusion", {}, id="everything-rests-on-data"),
-        pytest.param(
-            EMPTY, "confusion", {"Accuracy": "vacuous"}, id="no-value-was-compared",
-        ),
+        pytest.param(EMPTY, "confusion", {"Accuracy": "vacuous"}, id="no-value-was-compared"),
         pytest.param(
             EMPTY, "four_phase",
             {

@@ -61,23 +61,11 @@ def test_metrics_are_rounded(value, shown):
     ("result", "shown"),
     [
         pytest.param({"value": 0.5}, "rqs is 0.5000, must be at least 0.9", id="minimum"),
-        pytest.param(
-            {"value": 1.0, "kind": GateKind.MAX},
-            "rqs is 1.0000, must be at most 0.9",
-            id="maximum",
-        ),
-        pytest.param(
-            {"value": None, "note": "undefined"},
-            "rqs is undefined, must be at least 0.9",
-            id="undefined",
-        ),
-        pytest.param(
-            {"value": 1.0, "note": "nothing was scored"},
-            "rqs is 1.0000, must be at least 0.9 (nothing was scored)",
-            id="vacuous",
-        ),
+        pytest.param({"value": 1.0, "kind": GateKind.MAX}, "rqs is 1.0000, must be at most 0.9", id="maximum"),
+        pytest.param({"value": None, "note": "undefined"}, "rqs is undefined, must be at least 0.9", id="undefined"),
+        pytest.param({"value": 1.0, "note": "nothing was scored"}, "rqs is 1.0000, must be at least 0.9 (nothing was scored)", id="vacuous"),
     ],
-)
+)  # fmt: skip
 def test_a_gate_shows_metric_and_limit(result, shown):
     gate = {"name": "rqs", "limit": 0.9, "kind": GateKind.MIN, "passed": False, **result}
     assert gate_text(GateResult(**gate)) == shown

@@ -103,17 +103,13 @@ def test_incomplete_last_line_is_ignored(run):
         pytest.param(lambda _: {"score": 1}, "2: invalid row", id="no-case"),
         pytest.param(lambda row: {**row, "cells": [1 << 40]}, "KeyError", id="unknown-attribute"),
         pytest.param(lambda row: {**row, "cells": [True]}, "items must be arrays", id="no-number"),
-        pytest.param(
-            lambda row: {**row, "comparisons": [[99, None, 1.0, None, []]]}, "2", id="place"
-        ),
-        pytest.param(
-            lambda row: {**row, "comparisons": [[0, 1]]}, "a comparison must have", id="comparison"
-        ),
+        pytest.param(lambda row: {**row, "comparisons": [[99, None, 1.0, None, []]]}, "2", id="place"),
+        pytest.param(lambda row: {**row, "comparisons": [[0, 1]]}, "a comparison must have", id="comparison"),
         pytest.param(lambda row: {**row, "items": [["x"]]}, "an item must have", id="item"),
         pytest.param(lambda row: {**row, "totals": [1]}, "four numbers", id="totals"),
         pytest.param(lambda row: {**row, "counts": 7}, "counts must be an object", id="counts"),
     ],
-)
+)  # fmt: skip
 def test_invalid_row_is_an_error_with_its_line(run, change, message):
     results = run / "results.jsonl"
     lines = results.read_text("utf-8").splitlines()

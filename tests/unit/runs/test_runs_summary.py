@@ -287,39 +287,23 @@ def changed(path, value):
     [
         pytest.param(("format",), 3, "has format 3, .*update", id="newer-format"),
         pytest.param(("format",), ..., "has format None", id="missing-format"),
-        pytest.param(
-            ("cases", "total"), "3", "cases.total must be an integer", id="string-for-an-integer"
-        ),
-        pytest.param(
-            ("cases", "total"), True, "cases.total must be an integer", id="boolean-for-an-integer"
-        ),
-        pytest.param(
-            ("mean_score",), "x", "mean_score must be a number or null", id="string-for-a-metric"
-        ),
+        pytest.param(("cases", "total"), "3", "cases.total must be an integer", id="string-for-an-integer"),
+        pytest.param(("cases", "total"), True, "cases.total must be an integer", id="boolean-for-an-integer"),
+        pytest.param(("mean_score",), "x", "mean_score must be a number or null", id="string-for-a-metric"),
         pytest.param(("quality", "rqs"), None, "quality.rqs must be a number", id="null-metric"),
         pytest.param(("quality", "rqs"), float("inf"), "quality.rqs must be", id="infinite-number"),
         pytest.param(("quality", "rqs"), 10**400, "quality.rqs must be", id="too-large-integer"),
         pytest.param(("quality", "depth"), "deep", "must be one of: leaf, top", id="unknown-depth"),
-        pytest.param(
-            ("quality", "flags", "safety"), [1], "an array of strings", id="invalid-flags"
-        ),
-        pytest.param(
-            ("attributes", "id"), [], "attributes.id must be an object", id="invalid-attribute"
-        ),
-        pytest.param(
-            ("attributes",), None, "attributes must be an object", id="missing-attributes"
-        ),
-        pytest.param(
-            ("attributes", "id", "interval"), ..., "interval is missing", id="half-an-interval"
-        ),
-        pytest.param(
-            ("intervals", "micro_f1"), [0.5], "an array of two numbers", id="invalid-interval"
-        ),
+        pytest.param(("quality", "flags", "safety"), [1], "an array of strings", id="invalid-flags"),
+        pytest.param(("attributes", "id"), [], "attributes.id must be an object", id="invalid-attribute"),
+        pytest.param(("attributes",), None, "attributes must be an object", id="missing-attributes"),
+        pytest.param(("attributes", "id", "interval"), ..., "interval is missing", id="half-an-interval"),
+        pytest.param(("intervals", "micro_f1"), [0.5], "an array of two numbers", id="invalid-interval"),
         pytest.param(("gates",), {}, "gates must be an array", id="invalid-gates"),
         pytest.param(("gates", 0, "passed"), 1, "gates[0].passed must be true", id="invalid-gate"),
         pytest.param(("convention", "name"), 1, "convention.name must be a string", id="gate-name"),
     ],
-)
+)  # fmt: skip
 def test_invalid_summary_is_rejected_with_the_path(path, value, reason):
     with pytest.raises(ValueError, match=reason.replace("[", r"\[").replace("]", r"\]")):
         summary_from_json(changed(path, value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -143,12 +144,10 @@ def test_name_resolution_counts_towards_the_timeout(monkeypatch):
         pytest.param(replied({"b": 1}), "a.b not found", id="unknown-key"),
         pytest.param(replied([1]), "a.b not found", id="list"),
         pytest.param(Answer(body=b"sorry"), "invalid JSON", id="no-json"),
-        pytest.param(
-            Answer(body=b'{"a": {"b": 1}, "a": 2}'), "duplicate key", id="one-duplicate-key"
-        ),
+        pytest.param(Answer(body=b'{"a": {"b": 1}, "a": 2}'), "duplicate key", id="one-duplicate-key"),
         pytest.param(Answer(body=b"[" * 10_000), "200 levels", id="nested-without-end"),
     ],
-)
+)  # fmt: skip
 def test_response_without_the_answer_path_is_a_failure(answer, reason):
     with loopback(answer) as server:
         got = call(server, answer="a.b")
@@ -400,13 +399,11 @@ def test_failure_contains_retry_after():
             id="name-that-cannot-be-checked",
         ),
         pytest.param({"url": "http://10.0.0.7/"}, "url", id="private-network-without-permission"),
-        pytest.param(
-            {"url": "http://8.8.8.8/", "allow_private_http": True}, "url", id="http-in-the-internet"
-        ),
+        pytest.param({"url": "http://8.8.8.8/", "allow_private_http": True}, "url", id="http-in-the-internet"),
         pytest.param({"answer": "a..b"}, "answer", id="no-path"),
         pytest.param({"answer": "a[*]"}, "answer", id="path-of-many-values"),
     ],
-)
+)  # fmt: skip
 def test_invalid_options(options, option):
     with pytest.raises(OptionError) as refused:
         HttpTarget(**{"url": "https://example.com/", **options})
@@ -498,3 +495,65 @@ def test_headers_are_expanded_from_the_environment():
         "X": "1${B}2",
         "Y": "plain",
     }
+
+
+# --- certificates ---------------------------------------------------------------------------------
+
+IDENTITY = """\
+-----BEGIN CERTIFICATE-----
+MIIBfDCCASGgAwIBAgIBATAKBggqhkjOPQQDAjAZMRcwFQYDVQQDDA5maWVsZG1h
+cmsgdGVzdDAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowGTEXMBUG
+A1UEAwwOZmllbGRtYXJrIHRlc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQD
+IXe7CKkAV3hsKjZlEyUZFLDaUNxdLW0c8a/q8Sm2aDtcICu5SPKtu1bdOgbV5vHw
+IjgzzUiuqr+uq9zQgTETo1gwVjAUBgNVHREEDTALgglsb2NhbGhvc3QwDwYDVR0T
+AQH/BAUwAwEB/zAdBgNVHQ4EFgQUKe5WTeoRMi64FfpUqp4vP/wSVqMwDgYDVR0P
+AQH/BAQDAgKEMAoGCCqGSM49BAMCA0kAMEYCIQD1CLNcE4pu3PGbOSP128/krrdW
+dewtIJ6Ljf00vV1tBwIhALgrFJpZYhSwSdxQtSt8g7gHw9Xhbv2HfFMQXsfOTfRP
+-----END CERTIFICATE-----
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg45PPPiaC6BNLMGVB
+L9SAmhwwAkilSfh8OszBk6ytCmChRANCAAQDIXe7CKkAV3hsKjZlEyUZFLDaUNxd
+LW0c8a/q8Sm2aDtcICu5SPKtu1bdOgbV5vHwIjgzzUiuqr+uq9zQgTET
+-----END PRIVATE KEY-----
+"""
+"""A self-signed certificate for `localhost` with its key, only for these tests."""
+
+
+@pytest.fixture
+def served(tmp_path):
+    pem = tmp_path / "identity.pem"
+    pem.write_text(IDENTITY, "ascii")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+    with loopback(replied({"total": 1}), context=context) as server:
+        server.pem = pem
+        yield server
+
+
+def call_over_tls(server, host):
+    with HttpTarget(url=f"https://{host}:{server.port}/").opened(TIMEOUT) as ask:
+        return ask({"case_id": "a"})
+
+
+def test_certificate_is_verified_for_the_host_name(served, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(served.pem))
+    assert call_over_tls(served, "localhost").text == '{"total": 1}'
+    assert served.received[0].headers["Host"] == f"localhost:{served.port}"
+
+
+@pytest.mark.parametrize(
+    ("host", "trusted"),
+    [
+        pytest.param("127.0.0.1", True, id="certificate-for-another-name"),
+        pytest.param("localhost", False, id="certificate-that-is-not-trusted"),
+    ],
+)
+def test_no_request_without_a_valid_certificate(served, monkeypatch, host, trusted):
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(served.pem))
+    response = call_over_tls(served, host)
+    assert "connection failed" in response.failure
+    assert "certificate" in response.failure
+    assert not response.transient
+    assert served.received == []

@@ -185,11 +185,7 @@ def test_invalid_slice_is_an_error(index):
             {"swapped": ("vendor.name", "Acme", "Acne", 0), "gone": ("vendor.country", "US", {"m": 1}, 0)},
             id="first-mistake-below-a-key",
         ),
-        pytest.param(
-            {"attribute": "paid", "error": "tp"},
-            {"plain": ("paid", True, {}, 0)},
-            id="field-with-the-selected-outcome",
-        ),
+        pytest.param({"attribute": "paid", "error": "tp"}, {"plain": ("paid", True, {}, 0)}, id="field-with-the-selected-outcome"),
         pytest.param({"error": "omission"}, {"gone": None}, id="nothing-without-an-attribute"),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ import fieldmark as fm
 from fieldmark.compare.providers import Recorded
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.report.exported import rows_of
-from unit.web.live_server import error_code, live, read_only_server  # noqa: F401
+from unit.web.live_server import error_code, live
 
 RECORDED = {
     "provider": {
@@ -27,7 +27,7 @@ OTHER = {"total": 100.02, "vendor": {"name": "Acme Ltd."}, "lines": [{"text": "B
 
 
 @pytest.fixture
-def evaluate(read_only_server):  # noqa: F811
+def evaluate(read_only_server):
     def send(**body):
         return read_only_server.client.post("/api/evaluate", json=body)
 
@@ -218,7 +218,7 @@ def test_view_contains_the_data_of_the_tabs(evaluate):
         pytest.param(b'{"expected": 1, "candidate": 1, "rules": 7}', 422, "invalid_rules", id="number-for-rules"),
     ],
 )  # fmt: skip
-def test_invalid_request_has_an_error_code(read_only_server, body, status, expected):  # noqa: F811
+def test_invalid_request_has_an_error_code(read_only_server, body, status, expected):
     headers = {"Content-Type": "application/json"}
     response = read_only_server.client.post("/api/evaluate", content=body, headers=headers)
     assert (response.status_code, error_code(response)) == (status, expected)
@@ -258,7 +258,7 @@ def test_field_named_provider_is_a_field(evaluate):
         pytest.param('{"a": 1, "a": 2}', "duplicate key 'a'", id="duplicate-key"),
     ],
 )
-def test_unreadable_body_has_a_readable_message(read_only_server, text, message):  # noqa: F811
+def test_unreadable_body_has_a_readable_message(read_only_server, text, message):
     headers = {"Content-Type": "application/json"}
     error = read_only_server.client.post("/api/evaluate", content=text, headers=headers).json()[
         "error"
@@ -281,7 +281,7 @@ def test_all_problems_of_rules_are_listed(evaluate):
         pytest.param('"</script>\\u2028"', id="script-end-tag"),
     ],
 )
-def test_values_are_returned_unchanged(read_only_server, text):  # noqa: F811
+def test_values_are_returned_unchanged(read_only_server, text):
     body = f'{{"expected": {{"a": {text}}}, "candidate": {{"a": {text}}}}}'.encode()
     headers = {"Content-Type": "application/json"}
     response = read_only_server.client.post("/api/evaluate", content=body, headers=headers)
