@@ -355,6 +355,8 @@ def nested(depth):
         ("score", {"truth": {"path": "x"}}, "truth: "),
         ("score", {**FILES, "out": "runs/x"}, "out: "),
         ("score", {**FILES, "top": 0}, "top: "),
+        ("score", {**FILES, "top": 101}, "top: "),
+        ("score", {**FILES, "min": {"micro_f1": "high"}}, "min.micro_f1: "),
         ("score", {**FILES, "save": "yes"}, "save: input should be a valid boolean"),
         ("score", {"truth": "https://127.0.0.1:1/x.jsonl"}, "URLs are not read"),
         ("score", {**FILES, "max": {"attributes.nothing.f1": 1}}, None),
@@ -375,7 +377,7 @@ def nested(depth):
         ("show", {"run": "first", "case": "a", "path": "totl"}, "did you mean 'total'?"),
         ("diff", {"before": "first", "after": "second", "max_drop": {"nothing": 1}}, ""),
     ],
-    ids=range(25),
+    ids=range(27),
 )  # fmt: skip
 def test_mistakes_of_a_client_are_one_line(call, tool, arguments, part):
     result = call(tool, **arguments)
