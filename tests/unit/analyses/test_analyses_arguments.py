@@ -139,13 +139,16 @@ def test_documents_can_be_models_on_any_side():
         issued: dt.date = DATE
 
     truth = [Receipt(name, decimal.Decimal("1.50")) for name in ("a", "b")]
-    found = [{"id": "b", "total": 1.5, "issued": "2024-05-03"}, Receipt("a", decimal.Decimal(2))]
-    plain = [{"id": each.id, "total": 1.5, "issued": "2024-05-03"} for each in truth]
-    assert fm.score(truth, found).micro.tp == 3
+    candidates = [
+        {"id": "b", "total": 1.5, "issued": "2024-05-03"},
+        Receipt("a", decimal.Decimal(2)),
+    ]
+    plain = [{"id": receipt.id, "total": 1.5, "issued": "2024-05-03"} for receipt in truth]
+    assert fm.score(truth, candidates).micro.tp == 3
     assert fm.score([*zip(truth, plain, strict=True)]).micro.f1 == 1.0
     assert fm.score(truth[0], plain[0]).micro.f1 == 1.0
     assert fm.compare(truth[0], plain[0]).score == 1.0
-    assert fm.compare_many(plain[0], (each for each in truth)).results[0].score == 1.0
+    assert fm.compare_many(plain[0], (receipt for receipt in truth)).results[0].score == 1.0
     assert fm.infer(truth) == fm.infer(plain)
     assert fm.lint(truth) == fm.lint(plain)
     cases = [{"id": "x", "expected": truth[0], "candidate": plain[0], "tags": ("t",)}]
@@ -162,7 +165,9 @@ def test_row_beyond_a_limit_is_named_by_the_id_of_its_model():
     rows = [Receipt("a", 1.0), Receipt("b", float("inf"))]
     run = fm.score(rows, [{"id": "a", "total": 1}, {"id": "b", "total": 1}])
     assert run.summary.cases.invalid_truth == 1
-    assert any("row 2" in each and "not a finite number" in each for each in run.summary.warnings)
+    assert any(
+        "row 2" in warning and "not a finite number" in warning for warning in run.summary.warnings
+    )
 
 
 @pytest.mark.parametrize(
@@ -304,7 +309,7 @@ WRONG = {
     "type": lambda: int,
     "complex": lambda: 1j,
     "tuple": lambda: (1,),
-    "generator": lambda: (each for each in [1]),
+    "generator": lambda: (item for item in [1]),
     "keys-that-are-no-strings": lambda: {1: 2},
     "bytes-in-a-list": lambda: [1, b"x"],
     "empty-text": lambda: "",
@@ -439,25 +444,25 @@ def types_in(value: object) -> set[type]:
         return {
             dict,
             *map(type, value),
-            *(each for inner in value.values() for each in types_in(inner)),
+            *(item for inner in value.values() for item in types_in(inner)),
         }
     if isinstance(value, list):
-        return {list, *(each for inner in value for each in types_in(inner))}
+        return {list, *(item for inner in value for item in types_in(inner))}
     return {type(value)}
 
 
 def test_subclasses_become_plain_types():
-    given = OrderedDict(
+    document = OrderedDict(
         {ChangingText("a"): Rows([ChangingText("b"), Number.ONE, Quantity(1.5), (None, True)])}
     )
-    copied = plain_json(given)
+    copied = plain_json(document)
     assert copied == {"a": ["b", 1, 1.5, [None, True]]}
     assert types_in(copied) == {dict, list, str, int, float, bool, type(None)}
 
 
 def test_code_in_a_document_is_not_run_while_documents_are_compared():
     def rows() -> list[object]:
-        return [{ChangingText("k"): ChangingText(f"value {place}")} for place in range(50)]
+        return [{ChangingText("k"): ChangingText(f"value {index}")} for index in range(50)]
 
     expected, candidate = rows(), list(reversed(rows()))
     ChangingText.documents[:] = [expected, candidate]
@@ -475,7 +480,7 @@ def test_result_does_not_change_with_the_documents_of_the_caller():
     expected = {"a": [1]}
     result = fm.compare(expected, {"a": [1]})
     expected["a"].clear()
-    assert [each.expected for each in result.fields] == [1]
+    assert [field.expected for field in result.fields] == [1]
 
 
 def nested(levels: int) -> list[object]:

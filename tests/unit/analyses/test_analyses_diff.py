@@ -15,7 +15,7 @@ from fieldmark.report.render import document_csv
 def found(tmp_path_factory):
     directory = tmp_path_factory.mktemp("runs")
     truth = [{"id": str(n), "total": n, "vendor": "Acme"} for n in range(20)]
-    worse = [{**each, "vendor": "Acne"} for each in truth]
+    worse = [{**row, "vendor": "Acne"} for row in truth]
     before = fm.score(truth, truth, out=directory / "before")
     after = fm.score(truth, worse, out=directory / "after")
     return fm.diff(before, after, max_drop={"mean_score": 0.1})
@@ -40,8 +40,8 @@ def test_json_contains_all_changes(found):
     }  # fmt: skip
     assert document["errors_by_type"]["wrong_value"] == {"before": 0, "after": 20}
     assert document["shifts"] == [{"before": "match", "after": "wrong_value", "fields": 20}]
-    assert [each["cases"] for each in document["verdicts"]["changes"]] == [20]
-    assert [each["name"] for each in document["gates"]] == ["drop of mean_score"]
+    assert [change["cases"] for change in document["verdicts"]["changes"]] == [20]
+    assert [gate["name"] for gate in document["gates"]] == ["drop of mean_score"]
 
 
 def test_csv_contains_the_metrics_of_the_json(found):

@@ -33,7 +33,7 @@ def test_idle_threads_of_numpy_sleep_at_once_unless_the_user_sets_when(given, us
         "try: main()\n"
         "finally: print(os.environ['OPENBLAS_THREAD_TIMEOUT'])\n"
     )
-    others = {name: each for name, each in os.environ.items() if not name.startswith("OPENBLAS")}
+    others = {name: item for name, item in os.environ.items() if not name.startswith("OPENBLAS")}
     environment = {**others, **given}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

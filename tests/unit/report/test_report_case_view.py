@@ -174,10 +174,13 @@ def test_the_list_has_one_line_per_case_and_counts_the_rest():
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_joined_pieces_are_the_original_strings(expected, candidate):
-    ours, theirs = differing_pieces(expected, candidate)
-    assert "".join(piece.text for piece in ours) == expected
-    assert "".join(piece.text for piece in theirs) == candidate
-    shared = [[piece.text for piece in side if piece.shared] for side in (ours, theirs)]
+    expected_pieces, candidate_pieces = differing_pieces(expected, candidate)
+    assert "".join(piece.text for piece in expected_pieces) == expected
+    assert "".join(piece.text for piece in candidate_pieces) == candidate
+    shared = [
+        [piece.text for piece in side if piece.shared]
+        for side in (expected_pieces, candidate_pieces)
+    ]
     assert "".join(shared[0]) == "".join(shared[1])
 
 

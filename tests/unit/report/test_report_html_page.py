@@ -83,7 +83,7 @@ def test_the_policy_allows_only_the_script_and_style_of_the_page(page):
         for tag, attributes in parts.tags
         if attributes.get("http-equiv") == "Content-Security-Policy"
     )
-    directives = dict(each.split(" ", 1) for each in policy.split("; "))
+    directives = dict(directive.split(" ", 1) for directive in policy.split("; "))
     assert directives["default-src"] == "'none'"
     assert directives["script-src"] == f"'{hashed(parts.one('script'))}'"
     assert directives["style-src"] == f"'{hashed(parts.one('style'))}'"

@@ -248,7 +248,7 @@ def test_small_tables_are_side_by_side_if_they_fit():
         "above", "", "A", "x  5", "", "B", "one", "two", "", "below",
     ]  # fmt: skip
     assert document_markdown(document).count("|---|") == 2
-    assert [each["name"] for each in document_to_json(document)[1]["tables"]] == ["", ""]
+    assert [item["name"] for item in document_to_json(document)[1]["tables"]] == ["", ""]
 
 
 def test_columns_can_be_cut_or_not_shown_in_narrow_terminals():
@@ -283,7 +283,7 @@ def run_lines(rows, *, width=80, color=None):
         Column("Tags and note", "4", folds=True),
     ]
     cells = [
-        {str(place): Cell(cell, tone=tones.get(cell, Tone.PLAIN)) for place, cell in enumerate(row)}
+        {str(index): Cell(cell, tone=tones.get(cell, Tone.PLAIN)) for index, cell in enumerate(row)}
         for row in rows
     ]
     console.print(RichDocument(Document(Table(columns=columns, rows=cells, gap=1))), crop=False)

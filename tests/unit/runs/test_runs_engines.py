@@ -121,9 +121,9 @@ def sided(name, id_key="id", *, table=False):
     ],
 )
 def test_rows_that_cannot_be_joined_have_a_reason(engine, sides, reason):
-    found = ray_engine.why_not_joined(engine, SimpleNamespace(by_id=True, sides=sides))
-    assert found.startswith(reason)
-    assert bool(found) == bool(reason)
+    result = ray_engine.why_not_joined(engine, SimpleNamespace(by_id=True, sides=sides))
+    assert result.startswith(reason)
+    assert bool(result) == bool(reason)
 
 
 def test_libraries_that_joins_need_are_named(monkeypatch):
@@ -179,7 +179,7 @@ def test_cluster_of_the_environment_is_used(monkeypatch):
 
 def plans():
     gc.collect()
-    return sum(isinstance(each, KernelWalk | Walk) for each in gc.get_objects())
+    return sum(isinstance(instance, KernelWalk | Walk) for instance in gc.get_objects())
 
 
 def test_plan_that_is_no_longer_used_is_freed(tmp_path):

@@ -244,13 +244,13 @@ def test_run_is_read_back_as_scored():
 def changed(path, value):
     wire = json.loads(json.dumps(scored(min={"rqs": 0.9}).to_dict()))
     *way, last = path
-    place = wire
+    location = wire
     for step in way:
-        place = place[step]
+        location = location[step]
     if value is ...:
-        del place[last]
+        del location[last]
     else:
-        place[last] = value
+        location[last] = value
     return wire
 
 

@@ -51,8 +51,8 @@ class Live:
             base_url=self.url, follow_redirects=True, timeout=TIMEOUT, verify=NO_CERTIFICATES
         ) as client:
             page = client.get(self.listener.start_address)
-            found = re.search(r'name="csrf" content="([^"]+)"', page.text)
-            client.headers[CSRF_HEADER] = found[1]
+            match = re.search(r'name="csrf" content="([^"]+)"', page.text)
+            client.headers[CSRF_HEADER] = match[1]
             yield client
 
     def wait_for_job(self, job: str) -> dict:

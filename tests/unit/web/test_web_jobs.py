@@ -35,9 +35,9 @@ def test_cancelled_job_keeps_what_it_compared_and_frees_its_place_in_the_queue(t
         assert (dropped["state"], dropped["result"]) == ("cancelled", None)
         runs = {run["id"]: run for run in server.client.get("/api/runs").json()["runs"]}
         assert len(runs) == 2
-        kept = cancelled["result"]["run"]
-        assert (runs[kept]["status"], runs[kept]["title"]) == ("interrupted", "8 rows · 8 rows")
-        cases = server.client.get(f"/api/runs/{kept}/cases").json()
+        run_id = cancelled["result"]["run"]
+        assert (runs[run_id]["status"], runs[run_id]["title"]) == ("interrupted", "8 rows · 8 rows")
+        cases = server.client.get(f"/api/runs/{run_id}/cases").json()
         assert cases["total"] == len(TRUTH)
 
 
@@ -76,8 +76,8 @@ def test_analyses_do_not_wait_for_batches_and_few_are_kept():
         each = jobs.start("analysis", lambda _, n=number: {"n": n}, kind=JobKind.ANALYSIS)
         assert eventually(lambda each=each: each.is_finished)
     assert batch.state is JobStatus.RUNNING
-    kept = [job.result["n"] for job in jobs.all() if job.kind is JobKind.ANALYSIS]
-    assert kept == list(range(39, 23, -1))
+    numbers = [job.result["n"] for job in jobs.all() if job.kind is JobKind.ANALYSIS]
+    assert numbers == list(range(39, 23, -1))
     jobs.close()
 
 
