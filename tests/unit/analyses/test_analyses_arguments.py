@@ -95,13 +95,13 @@ def test_iterable_that_is_not_documents_is_rejected(make, message):
         assert isinstance(caught.value, fm.DataError)
 
 
-@pytest.mark.parametrize(("make", "row", "got"), NOT_ROWS)
-def test_row_that_is_not_a_document_is_rejected(make, row, got):
+@pytest.mark.parametrize(("make", "row", "type_name"), NOT_ROWS)
+def test_row_that_is_not_a_document_is_rejected(make, row, type_name):
     text = f"{DOCUMENT}, model output or None"
     for call, message in (
-        (lambda: fm.score(make(), make()), f"ground truth {row}: {DOCUMENT}, got {got}"),
-        (lambda: fm.score([{}, {}], make()), f"predictions {row}: {text}, got {got}"),
-        (lambda: fm.infer(make()), f"{row}: {DOCUMENT}, got {got}"),
+        (lambda: fm.score(make(), make()), f"ground truth {row}: {DOCUMENT}, got {type_name}"),
+        (lambda: fm.score([{}, {}], make()), f"predictions {row}: {text}, got {type_name}"),
+        (lambda: fm.infer(make()), f"{row}: {DOCUMENT}, got {type_name}"),
     ):
         with pytest.raises(TypeError) as caught:
             call()
@@ -171,7 +171,7 @@ def test_row_beyond_a_limit_is_named_by_the_id_of_its_model():
 
 
 @pytest.mark.parametrize(
-    ("candidates", "got"),
+    ("candidates", "type_name"),
     [
         pytest.param({"a": 1}, "dict", id="mapping"),
         pytest.param('{"a": 1}', "str", id="text"),
@@ -179,10 +179,10 @@ def test_row_beyond_a_limit_is_named_by_the_id_of_its_model():
         pytest.param(pd.DataFrame(ROWS), "DataFrame", id="data-frame"),
     ],
 )
-def test_several_candidates_are_a_list(candidates, got):
+def test_several_candidates_are_a_list(candidates, type_name):
     with pytest.raises(TypeError) as caught:
         fm.compare_many({"a": 1}, candidates)
-    assert str(caught.value) == f"candidates: expected a list of documents, got {got}"
+    assert str(caught.value) == f"candidates: expected a list of documents, got {type_name}"
 
 
 @pytest.mark.parametrize(
@@ -491,7 +491,7 @@ def nested(levels: int) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    ("given", "limit"),
+    ("make", "limit"),
     [
         pytest.param(cycle, "depth", id="cycle"),
         pytest.param(lambda: nested(201), "depth", id="depth"),
@@ -503,15 +503,15 @@ def nested(levels: int) -> list[object]:
         pytest.param(lambda: ["x" * 1_000_000] * 70, "document_bytes", id="shared-text"),
     ],
 )
-def test_limits_of_files_apply(given, limit):
+def test_limits_of_files_apply(make, limit):
     with pytest.raises(fm.LimitError) as caught:
-        plain_json(given())
+        plain_json(make())
     assert caught.value.limit == limit
 
 
-@pytest.mark.parametrize("given", [nested(200), 10**1000 - 1, {"k" * 4000: 1}], ids=["depth", "digits", "key"])  # fmt: skip
-def test_largest_values_are_accepted(given):
-    assert plain_json(given) == given
+@pytest.mark.parametrize("value", [nested(200), 10**1000 - 1, {"k" * 4000: 1}], ids=["depth", "digits", "key"])  # fmt: skip
+def test_largest_values_are_accepted(value):
+    assert plain_json(value) == value
 
 
 def test_non_finite_candidate_is_null_with_a_flag():

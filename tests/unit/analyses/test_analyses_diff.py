@@ -12,7 +12,7 @@ from fieldmark.report.render import document_csv
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def difference(tmp_path_factory):
     directory = tmp_path_factory.mktemp("runs")
     truth = [{"id": str(n), "total": n, "vendor": "Acme"} for n in range(20)]
     worse = [{**row, "vendor": "Acne"} for row in truth]
@@ -21,8 +21,8 @@ def found(tmp_path_factory):
     return fm.diff(before, after, max_drop={"mean_score": 0.1})
 
 
-def test_json_contains_all_changes(found):
-    document = found.to_dict()
+def test_json_contains_all_changes(difference):
+    document = difference.to_dict()
     assert document["conclusion"]["word"] == "worse"
     assert document["conclusion"]["primary"] == "macro_f1_by_attribute"
     assert document["before"]["convention"] == document["after"]["convention"] == "confusion"
@@ -44,9 +44,9 @@ def test_json_contains_all_changes(found):
     assert [gate["name"] for gate in document["gates"]] == ["drop of mean_score"]
 
 
-def test_csv_contains_the_metrics_of_the_json(found):
-    document = found.to_dict()
-    for row in csv.DictReader(io.StringIO(document_csv(found.document()))):
+def test_csv_contains_the_metrics_of_the_json(difference):
+    document = difference.to_dict()
+    for row in csv.DictReader(io.StringIO(document_csv(difference.document()))):
         metric = document[row["kind"]][row["name"]]
         low, high = metric["interval"] or ("", "")
         assert (row["before"], row["after"]) == (str(metric["before"]), str(metric["after"]))

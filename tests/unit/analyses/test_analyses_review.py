@@ -171,7 +171,7 @@ def test_comment_after_a_decision_keeps_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         pytest.param(("z", "total", "accept_truth"), "case 'z' not found", id="case"),
         pytest.param(("a", "tota", "accept_truth"), "no compared field 'tota'", id="path"),
@@ -180,10 +180,10 @@ def test_comment_after_a_decision_keeps_it(tmp_path):
         pytest.param(("a", "total", "comment"), "must not be empty", id="no-comment"),
     ],
 )
-def test_invalid_decision_is_an_error_and_is_not_saved(tmp_path, given, message):
+def test_invalid_decision_is_an_error_and_is_not_saved(tmp_path, arguments, message):
     run = scored(tmp_path)
     with pytest.raises(ConfigError, match=message):
-        fm.add_review(run, *given)
+        fm.add_review(run, *arguments)
     assert not (run.path / REVIEWS).exists()
 
 

@@ -186,7 +186,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "argument", "others"), PLACES, ids=lambda each: str(each)[:12])
+@pytest.mark.parametrize(("tool", "argument", "others"), PLACES, ids=lambda value: str(value)[:12])
 def test_paths_out_of_the_roots_are_refused(base, call, tool, argument, others):
     root = base / "root"
     (root / "linked.jsonl").symlink_to(base / "secret.jsonl")

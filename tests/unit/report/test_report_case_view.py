@@ -185,7 +185,7 @@ def test_joined_pieces_are_the_original_strings(expected, candidate):
 
 
 @pytest.mark.parametrize(
-    ("expected", "candidate", "ours", "theirs"),
+    ("expected", "candidate", "only_expected", "only_candidate"),
     [
         pytest.param("Smith", "Smyth", ["i"], ["y"], id="replaced"),
         pytest.param("Smith", "Smiths", [], ["s"], id="added"),
@@ -195,6 +195,9 @@ def test_joined_pieces_are_the_original_strings(expected, candidate):
         pytest.param("same", "same", [], [], id="equal"),
     ],
 )
-def test_differing_pieces_are_marked(expected, candidate, ours, theirs):
+def test_differing_pieces_are_marked(expected, candidate, only_expected, only_candidate):
     sides = differing_pieces(expected, candidate)
-    assert [[p.text for p in side if not p.shared] for side in sides] == [ours, theirs]
+    assert [[p.text for p in side if not p.shared] for side in sides] == [
+        only_expected,
+        only_candidate,
+    ]

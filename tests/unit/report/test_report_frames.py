@@ -7,7 +7,6 @@ import json
 import math
 import sys
 
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -66,7 +65,7 @@ def type_of(kind):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "sides",
     [
         pytest.param((TRUTH, CANDIDATES), id="usual"),
         pytest.param((NOTHING,), id="nulls"),
@@ -74,8 +73,8 @@ def type_of(kind):
     ],
 )
 @pytest.mark.parametrize("name", FRAMES)
-def test_columns_have_the_same_types_whatever_they_contain(given, name):
-    frame = getattr(fm.score(*given), name)
+def test_columns_have_the_same_types_whatever_they_contain(sides, name):
+    frame = getattr(fm.score(*sides), name)
     arrow, pandas, polars = frame.to_arrow(), frame.to_pandas(), frame.to_polars()
     columns = frame.columns
     assert arrow.column_names == list(pandas.columns) == polars.columns == list(columns)
@@ -316,10 +315,3 @@ def test_rescored_runs_have_tables(saved, tmp_path):
     assert unsaved.cases["a"].counts == again.cases["a"].counts != saved.cases["a"].counts
     assert "x" not in unsaved.cases
     assert unsaved.fields.to_arrow().equals(saved.fields.to_arrow())
-
-
-def test_empty_data_frames_are_typed_for_concatenation(run):
-    empty = fm.score(*INVALID)
-    joined = pd.concat([empty.cases.to_pandas(), run.cases.to_pandas()])
-    assert list(joined.dtypes) == list(run.cases.to_pandas().dtypes)
-    assert pl.concat([empty.fields.to_polars(), run.fields.to_polars()]).height == len(run.fields)

@@ -64,7 +64,7 @@ def tables(run: fm.RunResult) -> tuple[object, ...]:
 
 
 GIVEN = [
-    pytest.param(lambda truth, found: (truth, found), id="files"),
+    pytest.param(lambda truth, candidate: (truth, candidate), id="files"),
     pytest.param(lambda *_: (FLAT, FOUND), id="lists"),
     pytest.param(lambda *_: (iter(FLAT), iter(FOUND)), id="iterators"),
     pytest.param(lambda truth, _: (truth, FOUND), id="file-and-list"),
@@ -236,11 +236,11 @@ def test_a_full_disk_does_not_fail_the_run(monkeypatch, small):
 def test_an_interrupted_encoding_starts_again(monkeypatch):
     run, append, times = fm.score(FLAT, FOUND), SpooledRows.append, []
 
-    def interrupted(self, *given):
+    def interrupted(self, *rows):
         times.append(1)
         if len(times) == 2:
             raise KeyboardInterrupt
-        append(self, *given)
+        append(self, *rows)
 
     monkeypatch.setattr(SpooledRows, "append", interrupted)
     with pytest.raises(KeyboardInterrupt):

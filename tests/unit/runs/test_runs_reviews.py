@@ -23,10 +23,10 @@ from fieldmark.runs.reviews import (
 )
 
 
-def review(name="1", **given) -> Review:
+def review(name="1", **changes) -> Review:
     fields = {"case_id": "a", "path": "total", "candidate_path": "total", "expected": 5}
     other = {"candidate": fm.MISSING, "decision": Decision.ACCEPT_TRUTH, "by": "me", "at": "now"}
-    return Review(id=name, **{**fields, **other, **given})
+    return Review(id=name, **{**fields, **other, **changes})
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def names(run) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "changes",
     [
         pytest.param({}, id="missing-candidate"),
         pytest.param({"candidate": None}, id="null-is-not-missing"),
@@ -51,8 +51,8 @@ def names(run) -> list[str]:
         pytest.param({"decision": Decision.UNDO, "undoes": "0"}, id="undo"),
     ],
 )
-def test_review_survives_its_json_form(run, given):
-    made = review(**given)
+def test_review_survives_its_json_form(run, changes):
+    made = review(**changes)
     append_review(run, lambda _: made)
     (read_review,) = read_reviews(run)
     assert read_review == made

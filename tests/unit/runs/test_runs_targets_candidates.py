@@ -83,7 +83,7 @@ def made(source, some, **options):
     return produce_candidates(Target(type="scripted", source=source, **settings), some, **options)
 
 
-def one(answer, case=None, **options):
+def produced_case(answer, case=None, **options):
     case = case or Case("a", {"total": 1}, MISSING, CaseInput.MISSING)
     (case,) = made(Scripted(lambda _: answer), [case], **options)
     return case
@@ -157,7 +157,7 @@ def test_time_limit_reaches_the_target():
     ],
 )  # fmt: skip
 def test_response_becomes_the_candidate(answer, candidate, read, parsed_from):
-    case = one(answer)
+    case = produced_case(answer)
     assert (case.candidate, case.input, case.parsed_from) == (candidate, read, parsed_from)
     assert bool(case.note) == (read is CaseInput.PARSE_ERROR)
     assert case.context.text == answer.text
@@ -165,26 +165,26 @@ def test_response_becomes_the_candidate(answer, candidate, read, parsed_from):
 
 def test_response_for_a_string_truth_is_a_string():
     case = Case("a", "yes", MISSING, CaseInput.MISSING)
-    assert one(TargetResponse(text='{"a": 1}'), case).candidate == '{"a": 1}'
+    assert produced_case(TargetResponse(text='{"a": 1}'), case).candidate == '{"a": 1}'
 
 
 def test_non_finite_numbers_are_counted():
     dialect = JsonDialect(role=Role.CANDIDATE)
-    one(TargetResponse(text='{"a": NaN}'), dialect=dialect)
+    produced_case(TargetResponse(text='{"a": NaN}'), dialect=dialect)
     assert dialect.non_finite == 1
 
 
 def test_context_of_a_case_is_preserved():
     context = CaseContext(input="q", metadata={"m": 1})
     case = Case("a", {}, MISSING, CaseInput.MISSING, tags=("t",), context=context)
-    produced = one(TargetResponse(text="{}"), case)
+    produced = produced_case(TargetResponse(text="{}"), case)
     assert (produced.tags, produced.context) == (("t",), context._replace(text="{}"))
 
 
 def test_failed_case_has_no_candidate_and_a_note():
     case = Case("a", {}, MISSING, CaseInput.MISSING)
     failed = case._replace(input=CaseInput.FAILED, note="it broke")
-    assert one(TargetResponse(failure="it broke"), case) == failed
+    assert produced_case(TargetResponse(failure="it broke"), case) == failed
 
 
 @pytest.mark.parametrize(

@@ -85,10 +85,10 @@ def test_other_status_codes_are_failures(status):
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize(
-    "place", ["http://169.254.169.254/latest/", "/other", "https://example.com/"]
+    "location", ["http://169.254.169.254/latest/", "/other", "https://example.com/"]
 )
-def test_redirect_is_not_followed(status, place):
-    with loopback(Answer(status=status, headers={"Location": place}), replied({})) as server:
+def test_redirect_is_not_followed(status, location):
+    with loopback(Answer(status=status, headers={"Location": location}), replied({})) as server:
         result = call(server)
         assert len(server.received) == 1
     assert f"HTTP {status}: redirects are not followed" in result.failure
@@ -196,12 +196,12 @@ def test_all_addresses_of_a_host_are_tried(monkeypatch):
         monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **_: calls.append(a) or addresses)
         real_connect = socket.create_connection
 
-        def connect(address, *rest, **named):
+        def connect(address, *arguments, **named):
             # Connecting to an address needs no name, so the resolver is not called.
             monkeypatch.setattr(socket, "getaddrinfo", original)
             if address[0] == "127.99.99.99":
                 raise ConnectionRefusedError("refused")
-            return real_connect(address, *rest, **named)
+            return real_connect(address, *arguments, **named)
 
         monkeypatch.setattr(socket, "create_connection", connect)
         with HttpTarget(url=f"http://localhost:{server.port}/").opened(TIMEOUT) as ask:
@@ -218,9 +218,9 @@ def test_host_is_resolved_once(monkeypatch):
     answers = iter(["127.0.0.1", "169.254.169.254"])
     lookups = []
 
-    def lookup(host, port, *rest, **named):
+    def lookup(host, port, *arguments, **named):
         if host != "localhost":
-            return original(host, port, *rest, **named)
+            return original(host, port, *arguments, **named)
         lookups.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
 

@@ -261,14 +261,14 @@ def test_uncertain_comparisons_are_counted():
 
 @given(st.lists(any_documents, max_size=8), st.integers(0, 8))
 def test_document_paths_of_two_parts_merge_into_those_of_the_whole(documents, cut):
-    def found(part):
+    def paths_of(part):
         paths = DocumentPaths(["a", "b", "missing"])
         for document in part:
             paths.add(Case("", document, MISSING))
         return paths
 
-    whole, merged = found(documents), found(documents[:cut])
-    merged.merge(found(documents[cut:]))
+    whole, merged = paths_of(documents), paths_of(documents[:cut])
+    merged.merge(paths_of(documents[cut:]))
     assert [*map(merged.lacks, "ab")] == [*map(whole.lacks, "ab")]
     assert [*merged._attributes] == [*whole._attributes]
 

@@ -82,9 +82,9 @@ class HeldJob(NamedTuple):
 
 
 @contextmanager
-def live(workspace: Path, **given):
+def live(workspace: Path, **settings):
     """Serve a workspace."""
-    options = ServerOptions(workspace=workspace, **given)
+    options = ServerOptions(workspace=workspace, **settings)
     listener = listen(options, host="127.0.0.1", port=0)
     config = uvicorn_config(options)
     # An idle connection must not be closed while a client sends its next request.

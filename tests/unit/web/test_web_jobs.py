@@ -73,8 +73,8 @@ def test_analyses_do_not_wait_for_batches_and_few_are_kept():
     jobs = JobQueue(max_waiting=16, max_listed=50, redact=print)
     batch = jobs.start("batch", lambda job: job.cancelled.wait(TIMEOUT) and {})
     for number in range(40):
-        each = jobs.start("analysis", lambda _, n=number: {"n": n}, kind=JobKind.ANALYSIS)
-        assert eventually(lambda each=each: each.is_finished)
+        analysis = jobs.start("analysis", lambda _, n=number: {"n": n}, kind=JobKind.ANALYSIS)
+        assert eventually(lambda analysis=analysis: analysis.is_finished)
     assert batch.state is JobStatus.RUNNING
     numbers = [job.result["n"] for job in jobs.all() if job.kind is JobKind.ANALYSIS]
     assert numbers == list(range(39, 23, -1))

@@ -39,15 +39,15 @@ def queue(server, run="one", **query):
     return response.json()
 
 
-def decision(field, decided="accept_candidate", **given):
+def decision(field, decided="accept_candidate", **changes):
     keys = ("case", "path", "candidate_path", "values_hash")
     seen = {"replaces": field["review"]["id"] if field["review"] else ""}
-    return {**{key: field[key] for key in keys}, "decision": decided, **seen, **given}
+    return {**{key: field[key] for key in keys}, "decision": decided, **seen, **changes}
 
 
 def test_fields_are_decided_withdrawn_and_exported(server, workspace):
     url = "/api/runs/one/review"
-    vendor, total = sorted(queue(server)["fields"], key=lambda each: each["path"])[::-1]
+    vendor, total = sorted(queue(server)["fields"], key=lambda review: review["path"])[::-1]
     assert (vendor["path"], vendor["shown"], vendor["decided"]) == ("vendor", {"expected": "Acme", "candidate": "ACME Ltd"}, False)  # fmt: skip
     made = server.client.post(url, json=decision(vendor, "ambiguous", comment="both names")).json()
     assert made["values"] == ["Acme", "ACME Ltd"]
@@ -69,8 +69,8 @@ def test_fields_are_decided_withdrawn_and_exported(server, workspace):
     assert rules["fields"] == [{"path": "vendor", "any_of": True}]
     label = json.loads(server.client.get(f"{url}/export/labels.jsonl").text)
     assert (label["path"], label["verdict"]) == ("vendor", True)
-    for each in (made, corrected):
-        assert server.client.delete(f"{url}/{each['id']}").status_code == 200
+    for review in (made, corrected):
+        assert server.client.delete(f"{url}/{review['id']}").status_code == 200
     assert queue(server)["decided"] == 0
     assert server.client.get(f"{url}/export/rules.json").status_code == 404
     assert json.loads((workspace / "truth.jsonl").read_text().splitlines()[0]) == TRUTH[0]
