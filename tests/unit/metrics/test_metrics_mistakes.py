@@ -83,7 +83,7 @@ def test_a_shift_explains_at_least_half_of_the_mistakes_of_a_list(others, shifte
 
 
 def test_largest_cluster_comes_first_and_mistakes_without_a_pattern_last():
-    expected = {name: "Acme Corp" for name in "abcdefgh"}
+    expected = dict.fromkeys("abcdefgh", "Acme Corp")
     values = ["x1", "y2", "z3", "ACME CORP", "acme corp", None, "Acme", "N/A"]
     found = clusters_of(expected, dict(zip(expected, values, strict=True)))
     assert [(name, cluster.number) for name, cluster in found.items()] == [

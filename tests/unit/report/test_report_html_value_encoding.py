@@ -60,7 +60,7 @@ def test_a_very_long_integer_is_encoded():
 
 # --- tables whose column names are written once ---------------------------------------------------
 
-SCRIPT = files("fieldmark.report.html") / "assets" / "rows.js"
+SCRIPT = files("fieldmark.report.html") / "assets" / "value_encoding.js"
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,7 @@ SCRIPT = files("fieldmark.report.html") / "assets" / "rows.js"
 def test_pages_read_the_rows_of_a_table(columns, rows, expected):
     table = columnar(columns, rows)
     assert rows_of(table) == expected
-    read = f"{SCRIPT.read_text('utf-8')}; console.log(JSON.stringify(rowsOf({json.dumps(table)})))"
-    done = subprocess.run(["node", "-e", read], capture_output=True, check=True, text=True)
+    code = f"{SCRIPT.read_text('utf-8')}; console.log(JSON.stringify(rowsOf({json.dumps(table)})))"
+    command = ["node", "--input-type=module", "-e", code]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
     assert json.loads(done.stdout) == expected
