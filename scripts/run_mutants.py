@@ -37,7 +37,6 @@ import types
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import _lru_cache_wrapper as _CachedFunction
 from functools import cache, partial
 from hashlib import sha256
 from itertools import zip_longest
@@ -49,6 +48,7 @@ import coverage
 import pytest
 
 _Kind = TypeVar("_Kind")
+_CachedFunction = type(cache(len))
 
 ROOT: Final = Path(__file__).parents[1]
 SOURCE: Final = ROOT / "src"
