@@ -37,7 +37,7 @@ import types
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import _lru_cache_wrapper, cache, partial
 from hashlib import sha256
 from itertools import zip_longest
 from math import ceil
@@ -48,7 +48,6 @@ import coverage
 import pytest
 
 _Kind = TypeVar("_Kind")
-_CachedFunction = type(cache(len))
 
 ROOT: Final = Path(__file__).parents[1]
 SOURCE: Final = ROOT / "src"
@@ -338,7 +337,7 @@ class TestSession:
         self._recorder = _line_recorder()
         self._session: pytest.Session | None = None
         self._recording = False
-        self._caches: list[_CachedFunction] = []
+        self._caches: list[_lru_cache_wrapper[object]] = []
         self._started = 0.0
         self._seconds = defaultdict[str, float](float)
         self._failed: set[str] = set()
@@ -571,11 +570,11 @@ def change_functions(mutant: Mutant) -> bool:
     return changed
 
 
-def cached_functions(package: str) -> list[_CachedFunction]:
+def cached_functions(package: str) -> list[_lru_cache_wrapper[object]]:
     """Return the functions of a package whose results are cached."""
     return [
         cached
-        for cached in objects_of(_CachedFunction)
+        for cached in objects_of(_lru_cache_wrapper)
         if (cached.__module__ or "").partition(".")[0] == package
     ]
 
