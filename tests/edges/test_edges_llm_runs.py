@@ -378,7 +378,6 @@ def test_resumed_evaluation_counts_previous_usage(folder):
     [
         pytest.param({"max_calls": 50}, 50, 50, id="calls"),
         # The last calls are not made, because their maximum could exceed the limit.
-        pytest.param({"max_total_tokens": 7_000}, 40, 63, id="tokens"),
         pytest.param({"max_cost": 7_000.0}, 40, 70, id="cost"),
     ],
 )
