@@ -33,7 +33,7 @@ PEER: Final = Peer(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The twelve metrics, and the CPU seconds for them and for a million box overlaps."""
+    """The metrics by name, and the CPU seconds for them and for a million box overlaps."""
 
     metrics: Mapping[str, object]
     cpu: float
@@ -58,7 +58,9 @@ def detection() -> bool:
             [(name, _seconds(getattr(own, key))) for name, key, _ in workloads],
         )
         return True
-    met = own.metrics == peer.metrics
+    own_metrics = {name: own.metrics.get(name) for name in peer.metrics}
+    identical = own_metrics == peer.metrics
+    met = identical
     rows = []
     for name, key, least in workloads:
         ratio = getattr(peer, key) / getattr(own, key)
@@ -66,8 +68,8 @@ def detection() -> bool:
         words = "ok" if ratio >= least else "FAIL"
         times = _seconds(getattr(own, key)), _seconds(getattr(peer, key))
         rows.append((name, *times, f"{ratio:.1f} times", f"≥ {least:g} times", words))
-    same = "ok" if own.metrics == peer.metrics else "FAIL"
-    rows.append(("all twelve metrics", "", "", "", "identical", same))
+    state = "ok" if identical else "FAIL"
+    rows.append((f"all {len(peer.metrics)} metrics", "", "", "", "identical", state))
     print_table(("detection", "fieldmark", PEER.package, "speedup", "target", ""), rows)
     return met
 
@@ -93,7 +95,6 @@ def measured(truth: Path, found: Path) -> Reading:
     start = time.process_time()
     metrics = coco_ap(*objects)
     cpu = time.process_time() - start
-    del metrics["classes"]
     sides = np.random.default_rng(1).random((1_000, 4)) * 100
     boxes = np.hstack([sides, (sides[:, 2:3] * sides[:, 3:])])
     boxes[:, 2:4] += boxes[:, :2]

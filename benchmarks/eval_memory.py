@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.invoices import Dataset
+from benchmarks.measure import PROJECT
 from benchmarks.workloads import cache_directory
 
 FEW: Final = 1_000
@@ -30,8 +31,8 @@ evaluators:
   - {{name: quality, type: response_quality}}
 """
 _CHILD: Final = (
-    "import resource, sys, fieldmark as fm; fm.evaluate(sys.argv[1], out=sys.argv[2]); "
-    "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)"
+    "import sys, fieldmark as fm; from benchmarks.child import peak_memory; "
+    "fm.evaluate(sys.argv[1], out=sys.argv[2]); print(peak_memory())"
 )
 
 
@@ -56,5 +57,5 @@ def _measure(cases: int) -> tuple[int, float]:
         file.write_text(_EVAL.format(truth=truth, candidate=candidate))
         command = [sys.executable, "-c", _CHILD, str(file), str(Path(directory) / "run")]
         started = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PROJECT)
         return int(done.stdout), time.perf_counter() - started
