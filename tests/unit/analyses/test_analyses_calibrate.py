@@ -291,6 +291,12 @@ def test_warnings_are_part_of_the_table(tmp_path, capsys):
     assert ("warning: every label says a match" in printed.out, printed.err) == (True, "")
 
 
+def test_similarities_of_a_spreadsheet_may_have_a_comma(tmp_path):
+    file = tmp_path / "labels.csv"
+    file.write_text('expected,candidate,verdict,similarity\na,b,yes,"0,9"\na,c,no,"0,1"\n')
+    assert [label.similarity for label in calibrate(file).judged] == [0.9, 0.1]
+
+
 # --- labels ---------------------------------------------------------------------------------------
 
 RULES = {"fields": [
