@@ -55,7 +55,7 @@ MUTATED: Final = (
 )
 TESTS: Final = (
     *(f"tests/unit/{name}" for name in ("values", "compare", "align", "plan", "metrics")),
-    *(f"tests/unit/{name}" for name in ("api", "evaluators", "server", "wire")),
+    *(f"tests/unit/{name}" for name in ("analyses", "evaluators", "web")),
     "tests/laws",
     "tests/reference",
     *(f"src/{name}" for name in MUTATED),  # the examples in docstrings

@@ -17,7 +17,6 @@ from fieldmark.model.json import MISSING
 
 GOOD = b'{"id": "good", "expected": {"a": 1}}\n'
 GOOD_CANDIDATE = b'{"id": "good", "candidate": {"a": 1}}\n'
-DEEP = b'{"id": "bad", "expected": ' + b"[" * 200 + b"]" * 200 + b"}\n"
 
 
 def cases_of(stream):
@@ -56,9 +55,10 @@ BAD_ROWS = [
 
 
 @pytest.mark.parametrize(("row", "message"), BAD_ROWS)
-@pytest.mark.parametrize("end", [b"\n", b""])
-@pytest.mark.parametrize("first", [True, False])
-def test_invalid_truth_row_does_not_affect_other_rows(files, row, message, end, first):
+@pytest.mark.parametrize(
+    ("first", "end"), [(True, b"\n"), (False, b"\n"), (False, b"")], ids=["first", "last", "no-newline"]
+)  # fmt: skip
+def test_invalid_truth_row_does_not_affect_other_rows(files, row, message, first, end):
     row = row.replace(b"SIDE", b"expected")
     truth = row + b"\n" + GOOD if first else GOOD + row + end
     stream = open_pairs(*files(truth, GOOD_CANDIDATE + b'{"id": "bad", "candidate": 1}\n'))
@@ -71,9 +71,8 @@ def test_invalid_truth_row_does_not_affect_other_rows(files, row, message, end, 
 
 
 @pytest.mark.parametrize(("row", "message"), BAD_ROWS)
-@pytest.mark.parametrize("end", [b"\n", b""])
-def test_invalid_prediction_row_affects_only_its_case(files, row, message, end):
-    candidate = GOOD_CANDIDATE + row.replace(b"SIDE", b"candidate") + end
+def test_invalid_prediction_row_affects_only_its_case(files, row, message):
+    candidate = GOOD_CANDIDATE + row.replace(b"SIDE", b"candidate")
     stream = open_pairs(*files(GOOD + b'{"id": "bad", "expected": {"a": 2}}\n', candidate))
     good, bad = cases_of(stream)
     assert good.candidate == {"a": 1}
@@ -115,12 +114,6 @@ def test_non_finite_numbers(files, number):
     assert [text for text in stream.warnings if "NaN or infinite numbers" in text]
 
 
-def test_non_finite_numbers_in_rows_with_both_sides(tmp_path):
-    path = tmp_path / "both.jsonl"
-    path.write_bytes(b'{"expected": 1, "candidate": NaN}\n{"expected": NaN, "candidate": 1}\n')
-    assert [case.input.value for case in cases_of(open_pairs(path))] == ["ok", "invalid_truth"]
-
-
 @pytest.mark.parametrize("side", [0, 1])
 def test_duplicates_last_uses_the_last_value(files, side):
     rows = [b'{"id": "x", "expected": {"a": 1}}', b'{"id": "x", "candidate": {"a": 1}}']
@@ -159,23 +152,9 @@ def test_strings_are_preserved_with_any_line_ending(files, text, end):
     assert (case.id, case.expected, case.candidate) == (text, {text: [text]}, {text: [text]})
 
 
-def test_byte_order_mark_is_accepted(files):
-    bom = b"\xef\xbb\xbf"
-    [case] = cases_of(open_pairs(*files(bom + GOOD, bom + GOOD_CANDIDATE)))
-    assert case.candidate == {"a": 1}
-
-
-@pytest.mark.parametrize(
-    ("suffix", "encoding"),
-    [
-        (suffix, encoding)
-        for suffix in ("jsonl", "json", "csv")
-        for encoding in ("utf-16", "utf-16-le", "latin-1")
-        if (suffix, encoding) != ("csv", "latin-1")  # read as Windows-1252
-    ],
-)
-def test_other_encodings_are_rejected_with_a_hint(files, suffix, encoding):
-    content = {"csv": "id,é\n1,é\n"}.get(suffix, '{"id": 1, "é": "é"}').encode(encoding)
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv"])
+def test_other_encodings_are_rejected_with_a_hint(files, suffix):
+    content = {"csv": "id,é\n1,é\n"}.get(suffix, '{"id": 1, "é": "é"}').encode("utf-16")
     truth, candidate = files(content, content, suffix)
     try:
         message = " ".join(case.note for case in cases_of(open_pairs(truth, candidate)))
@@ -291,8 +270,3 @@ def test_limits_apply_after_decompression(tmp_path):
         with pytest.raises(LimitError) as caught:
             cases_of(open_pairs(path, path))
         assert caught.value.limit == limit
-
-
-def test_depth_limit_applies_to_rows(files):
-    stream = open_pairs(*files(DEEP + GOOD, GOOD_CANDIDATE))
-    assert [case.input.value for case in cases_of(stream)] == ["invalid_truth", "ok"]

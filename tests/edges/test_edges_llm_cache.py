@@ -16,7 +16,6 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import Exchange, first, serving, status
 from fieldmark.judges import retry
-from fieldmark.judges.llm.response_cache import CacheError, FileResponseCache
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
 from fieldmark.judges.retry import Clock, shared_rate_limiter
@@ -311,15 +310,6 @@ def test_failed_attempts_count_as_calls():
     assert "budget of 3 calls" in answer.note
 
 
-def test_budget_applies_to_all_requests_of_a_provider():
-    with serving() as server:
-        openai = provider(server, max_calls=1)
-        openai.similarities(PAIRS[:1])
-        (answer,) = openai.similarities(PAIRS[1:2])
-    assert server.attempts == 1
-    assert answer.failed
-
-
 def test_maximum_usage_is_assumed_if_the_endpoint_reports_none():
     def respond(exchange):
         exchange.respond(exchange.content(), usage=False)
@@ -384,29 +374,3 @@ def test_cache_location(monkeypatch, tmp_path):
     assert OpenAi(model="m").cache_file() == tmp_path / "xdg" / "fieldmark" / "llm.sqlite3"
     assert OpenAi(model="m", cache="here.sqlite3").cache_file() == Path("here.sqlite3")
     assert OpenAi(model="m", cache=False).cache_file() is None
-
-
-def test_cache_is_not_closed_while_another_thread_uses_it(tmp_path):
-    database = sqlite3.connect(tmp_path / "c", check_same_thread=False, isolation_level=None)
-    cache = FileResponseCache(database, tmp_path / "c")
-    database.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, kept TEXT NOT NULL)")
-    started, closed = threading.Event(), threading.Event()
-    seen = []
-
-    def during_a_query():
-        if not started.is_set():
-            started.set()
-            # An interrupted run closes the cache now.
-            seen.append(closed.wait(0.2))
-        return 0
-
-    database.set_progress_handler(during_a_query, 1)
-    query = threading.Thread(target=cache.find, args=(["a"],))
-    query.start()
-    assert started.wait(TIMEOUT)
-    cache.close()
-    closed.set()
-    query.join(TIMEOUT)
-    assert seen == [False]
-    with pytest.raises(CacheError, match="closed"):
-        cache.find(["a"])

@@ -11,7 +11,6 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import Exchange, first, responding, serving, status
-from edges.test_edges_llm_server import INVALID, VALID
 from fieldmark.errors import OptionError
 from fieldmark.judges import retry
 from fieldmark.judges.llm_judge import LlmJudge
@@ -44,7 +43,7 @@ def encodings():
         yield base64.b64encode(lead + raw).decode().rstrip("=")[len(lead) + 3 : -4]
 
 
-def all_output(server, tmp_path, *, brief=False):
+def all_output(server, tmp_path):
     """Return all files and output of every kind of call to the endpoint."""
     options = {"model": "m", "base_url": server.url, "timeout": TIMEOUT}
     rules = {
@@ -56,8 +55,6 @@ def all_output(server, tmp_path, *, brief=False):
     output = [repr(run), json.dumps(run.to_dict()), repr(rules)]
     with LlmJudge(**options, rubric="Right?").opened() as score_case:
         output.append(json.dumps(to_json(score_case(case))))
-    if brief:
-        return "\n".join([*output, *written_files(tmp_path)])
     with LlmSafety(**options).opened() as assess:
         output.append(repr(assess({"note": "x"})))
     for openai in (OpenAi(**options), OpenAiEmbeddings(**options)):
@@ -114,8 +111,9 @@ def escaped_model(exchange):
 
 
 PATHS = [
-    *(pytest.param(param.values[0], id=param.id) for param in INVALID),
-    *(pytest.param(param.values[0], id=param.id) for param in VALID),
+    pytest.param(Exchange.succeed, id="valid"),
+    pytest.param(Exchange.cut, id="closed-connection"),
+    pytest.param(lambda e: e.send(200, b"<html>busy</html>"), id="not-json"),
     pytest.param(lambda e: e.json({"error": leak(e)}, 401), id="client-error-with-key"),
     pytest.param(lambda e: e.json({"error": leak(e)}, 500), id="server-error-with-key"),
     pytest.param(lambda e: e.json({"error": leak(e)}), id="error-in-success-with-key"),
@@ -133,16 +131,13 @@ PATHS = [
 @pytest.mark.parametrize("script", PATHS)
 def test_key_is_in_no_file_and_no_message(script, tmp_path):
     with serving(script) as server:
-        output = all_output(server, tmp_path, brief=script in WITHOUT_KEY)
+        output = all_output(server, tmp_path)
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
     for encoding in encodings():
         assert encoding not in output
 
 
-WITHOUT_KEY = {param.values[0] for param in [*INVALID, *VALID]}
-
-
-@pytest.mark.parametrize("length", range(160, 200, 3))
+@pytest.mark.parametrize("length", [160, 175, 181, 187, 199])
 def test_truncated_message_contains_no_part_of_the_key(length):
     with serving(
         lambda e: e.json({"error": "x" * length + e.handler.headers["Authorization"]}, 400)

@@ -112,50 +112,33 @@ def two_ids(exchange):
 VALID = [
     pytest.param(Exchange.succeed, 1, id="valid"),
     pytest.param(responding(lambda e: f"\n  {e.content()} \n"), 1, id="surrounding-whitespace"),
-    pytest.param(changed(score=1), 1, id="integer-score"),
-    pytest.param(changed(score=0), 1, id="score-zero"),
     pytest.param(responding(Exchange.content, finish=None), 1, id="no-finish-reason"),
     pytest.param(responding(Exchange.content, usage=False), 1, id="no-usage"),
     pytest.param(responding(Exchange.content, refusal=None), 1, id="null-refusal"),
     pytest.param(envelope(system_fingerprint="f", error=None), 1, id="unknown-keys"),
     pytest.param(chunked, 1, id="chunked"),
-    pytest.param(first(1, status(429)), 2, id="429-once"),
-    pytest.param(first(2, status(429)), 3, id="429-twice"),
     pytest.param(first(3, status(429)), 4, id="429-three-times"),
     pytest.param(first(1, status(500)), 2, id="500-once"),
-    pytest.param(first(1, status(502)), 2, id="502-once"),
     pytest.param(first(1, status(503, headers={"Retry-After": "7"})), 2, id="503-with-retry-after"),
-    pytest.param(first(1, status(504)), 2, id="504-once"),
-    pytest.param(first(1, status(408)), 2, id="408-once"),
     pytest.param(first(1, status(529)), 2, id="529-once"),
     pytest.param(first(1, Exchange.cut), 2, id="closed-before-response-once"),
     pytest.param(first(1, close_in_response), 2, id="closed-in-response-once"),
     pytest.param(responding(lambda e: f"```json\n{e.content()}\n```"), 1, id="code-fence"),
-    pytest.param(responding(lambda e: f"```\n{e.content()}\n```\n"), 1, id="code-fence-without-language"),
     pytest.param(responding(lambda e: f"<think>It is {{1}}.\n</think>\n\n{e.content()}"), 1, id="thinking"),
     pytest.param(responding(lambda e: f"<think>a</think>```json\n{e.content()}\n```"), 1, id="thinking-and-code-fence"),
-    pytest.param(first(1, raw("I would say 0.9")), 2, id="invalid-content-once"),
     pytest.param(first(1, changed(nonce="0" * 32)), 2, id="wrong-nonce-once"),
 ]  # fmt: skip
 
 INVALID = [
     pytest.param(status(429), MAX_ATTEMPTS, "HTTP 429", id="429-always"),
     pytest.param(status(500), MAX_ATTEMPTS, "HTTP 500", id="500-always"),
-    pytest.param(status(503), MAX_ATTEMPTS, "HTTP 503", id="503-always"),
     pytest.param(Exchange.cut, MAX_ATTEMPTS, "connection failed", id="closed-before-response-always"),
     pytest.param(close_in_response, MAX_ATTEMPTS, "connection failed", id="closed-in-response-always"),
     pytest.param(status(429, {"error": {"code": "insufficient_quota"}}), 1, "HTTP 429", id="quota-exhausted"),
     pytest.param(status(400), 1, "HTTP 400", id="400"),
-    pytest.param(status(401), 1, "HTTP 401", id="401"),
-    pytest.param(status(403), 1, "HTTP 403", id="403"),
-    pytest.param(status(404), 1, "HTTP 404", id="404"),
-    pytest.param(status(413), 1, "HTTP 413", id="413"),
-    pytest.param(status(302, headers={"Location": "/v1/chat/completions"}), 1, "redirects are not followed", id="redirect"),
     pytest.param(status(307, headers={"Location": "http://169.254.169.254/"}), 1, "redirects are not followed", id="redirect-to-metadata-address"),
     pytest.param(lambda e: e.send(204, b""), 1, "HTTP 204", id="204"),
     pytest.param(lambda e: e.send(200, b""), 1, "the response is not a JSON object", id="empty-body"),
-    pytest.param(lambda e: e.send(200, b"<html>busy</html>"), 1, "the response is not a JSON object", id="html"),
-    pytest.param(lambda e: e.send(200, b'{"choices": ['), 1, "the response is not a JSON object", id="incomplete-body"),
     pytest.param(lambda e: e.send(200, b"[" * 100_000), 1, "nesting exceeds the limit of 50 levels", id="deeply-nested-body"),
     pytest.param(lambda e: e.send(200, b"\xff\xfe{}"), 1, "the response is not a JSON object", id="not-utf-8"),
     pytest.param(lambda e: e.send(200, b"[]"), 1, "not a JSON object: the top level is not an object", id="array-body"),
@@ -164,7 +147,6 @@ INVALID = [
     pytest.param(streamed, 1, "the response is not a JSON object", id="event-stream"),
     pytest.param(body({"error": {"message": "no"}}), 1, "the endpoint returned an error", id="error-with-status-200"),
     pytest.param(body({"choices": []}), 1, "exactly one choice", id="no-choices"),
-    pytest.param(body({}), 1, "exactly one choice", id="empty-object"),
     pytest.param(body({"choices": [{"message": {"content": "{}"}}] * 2}), 1, "exactly one choice", id="two-choices"),
     pytest.param(body({"choices": [{"finish_reason": "stop"}]}), 1, "does not contain a message", id="no-message"),
     pytest.param(responding(Exchange.content, finish="length"), 1, "truncated at the token limit", id="truncated-by-length"),
@@ -173,7 +155,6 @@ INVALID = [
     pytest.param(responding(Exchange.content, finish={"x": 1}), 1, "unexpected finish reason", id="object-as-finish-reason"),
     pytest.param(responding(Exchange.content, refusal="I cannot"), 1, "the model refused to respond", id="refusal"),
     pytest.param(responding(lambda _: None), 1, "the message content is empty or not a string", id="null-content"),
-    pytest.param(responding(lambda _: " "), 1, "the message content is empty or not a string", id="blank-content"),
     pytest.param(responding(lambda e: [{"type": "text", "text": e.content()}]), 1, "the message content is empty or not a string", id="content-parts"),
     pytest.param(responding(lambda e: f"```json\n{e.content()}"), 2, "the response is not a JSON object", id="unclosed-code-fence"),
     pytest.param(responding(lambda e: f"```\n```json\n{e.content()}\n```\n```"), 2, "the response is not a JSON object", id="two-code-fences"),
@@ -181,35 +162,25 @@ INVALID = [
     pytest.param(responding(lambda e: f"<think>{e.content()}"), 2, "the response is not a JSON object", id="unclosed-thought"),
     pytest.param(responding(lambda e: f"<think>a</think>{e.content(nonce='x')}"), 2, "does not contain the nonce", id="wrong-nonce-after-thinking"),
     pytest.param(responding(lambda e: f"Sure! {e.content()}"), 2, "the response is not a JSON object", id="text-before"),
-    pytest.param(responding(lambda e: f"{e.content()} Done."), 2, "the response is not a JSON object", id="text-after"),
     pytest.param(responding(twice), 2, "the response is not a JSON object", id="two-objects"),
     pytest.param(responding(lambda e: e.content()[:-5]), 2, "the response is not a JSON object", id="incomplete-content"),
     pytest.param(responding(lambda e: f"[{e.content()}]"), 2, "not a JSON object: the top level is not an object", id="array-content"),
     pytest.param(raw("0.9"), 2, "not a JSON object: the top level is not an object", id="number-content"),
-    pytest.param(raw("I would say 0.9"), 2, "the response is not a JSON object", id="sentence"),
     pytest.param(raw('{"score": 1}'), 2, "does not contain the nonce", id="no-nonce"),
-    pytest.param(changed(nonce="0" * 32), 2, "does not contain the nonce", id="wrong-nonce"),
-    pytest.param(changed(nonce=None), 2, "does not contain the nonce", id="null-nonce"),
     pytest.param(responding(lambda e: json.dumps(e.data)), 2, "does not contain the nonce", id="echo-of-data"),
-    pytest.param(responding(lambda e: e.data["pairs"][0]["second"]), 2, "the response is not a JSON object", id="echo-of-string"),
     pytest.param(changed(comment="fine"), 2, "does not have the requested structure", id="unknown-key"),
     pytest.param(changed(marks={"p1": 0.9}), 2, "does not have the requested structure", id="marks-as-an-object"),
     pytest.param(changed(marks=[]), 2, "expected 1 grade, got 0", id="no-marks"),
-    pytest.param(changed(marks=[0.9]), 2, "does not have the requested structure", id="number-as-mark"),
     pytest.param(one_mark(score=1.7), 2, "a score is not between 0 and 1", id="score-above-one"),
     pytest.param(one_mark(score=-0.1), 2, "a score is not between 0 and 1", id="negative-score"),
-    pytest.param(one_mark(score=85), 2, "a score is not between 0 and 1", id="percentage"),
     pytest.param(one_mark(score="0.9"), 2, "a score is not a number", id="score-string"),
     pytest.param(one_mark(score=True), 2, "a score is not a number", id="score-true"),
-    pytest.param(one_mark(score=None), 2, "a score is not a number", id="score-null"),
     pytest.param(one_mark(id=1), 2, "does not have the requested structure", id="id-number"),
     pytest.param(one_mark(id="p9"), 2, "duplicate or unknown id", id="unknown-id"),
-    pytest.param(one_mark(confidence=1), 2, "does not have the requested structure", id="unknown-key-in-mark"),
     pytest.param(responding(two_ids), 2, "duplicate or unknown id", id="extra-mark"),
     pytest.param(responding(lambda e: e.content(marks=e.marks() * 2)), 2, "duplicate or unknown id", id="duplicate-id"),
     pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": NaN}]}'), 2, "the response is not a JSON object", id="nan"),
     pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": 1e999}]}'), 2, "a score is not between 0 and 1", id="infinite-score"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": 0, "score": 1}]}'), 2, "the response is not a JSON object", id="duplicate-score"),
     pytest.param(raw('{"nonce": "x", "nonce": "NONCE", "marks": [{"id": "p1", "score": 1}]}'), 2, "the response is not a JSON object", id="duplicate-nonce"),
     pytest.param(raw('{"nonce": "NONCE", "marks": ' + "[" * 1000 + "]" * 1000 + "}"), 2, "nesting exceeds the limit of 50 levels", id="deeply-nested-content"),
     pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": ' + "9" * 5000 + "}]}"), 2, "the response is not a JSON object", id="score-with-5000-digits"),
@@ -232,10 +203,6 @@ def test_invalid_response_is_an_error_and_never_a_similarity(script, attempts, n
     assert answer.failed
     assert note in answer.note
     assert server.attempts == attempts
-
-
-def test_at_least_forty_behaviors():
-    assert len(VALID) + len(INVALID) >= 40
 
 
 @pytest.mark.parametrize(
@@ -284,12 +251,6 @@ def test_refused_connection_is_retried(delays):
     assert len(delays) == 3
 
 
-def test_delays_grow_with_every_attempt(delays):
-    with serving(status(500)) as server:
-        similarity(server)
-    assert delays == [0.25, 0.5, 1.0]
-
-
 @pytest.mark.parametrize(
     ("retry_after", "waited"),
     [
@@ -304,12 +265,6 @@ def test_retry_after_is_respected_up_to_a_limit(delays, retry_after, waited):
     with serving(first(1, status(429, headers={"Retry-After": retry_after}))) as server:
         similarity(server)
     assert delays == [waited]
-
-
-def test_zero_retries():
-    with serving(status(500)) as server:
-        similarity(server, retries=0)
-    assert server.attempts == 1
 
 
 def test_failed_batch_is_split_to_find_the_failing_pair():
@@ -399,12 +354,6 @@ def test_response_format_that_was_set_is_the_only_one():
         answer = similarity(server, reply_format="json_schema")
     assert "is not supported with this model" in answer.note
     assert formats(server) == ["json_schema"]
-
-
-def test_other_refusal_is_not_tried_with_another_response_format():
-    with serving(status(400, {"error": {"message": "the context is too long"}})) as server:
-        assert similarity(server).failed
-    assert server.attempts == 1
 
 
 def test_schema_asks_for_the_reason_before_the_score():
@@ -508,14 +457,9 @@ def test_version_1_of_the_prompt_reads_responses_that_were_cached_for_it():
     assert old.identity()["prompt"] == prompt
 
 
-MEANING_1 = "641e3cd38f50b2fdbd608b4da1b3c33c47b3146f352dd5da75f6a466edcae249"
-"""Part of the keys of cached responses."""
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param({"prompt_version": 3}, "must be a number from 1 to 2", id="unknown-version"),
         pytest.param({"prompt_version": 1, "reasons": True}, "requires prompt_version 2", id="reasons"),
         pytest.param({"prompt_version": 1, "description": "x"}, "requires prompt_version 2", id="description"),
     ],
@@ -523,3 +467,7 @@ MEANING_1 = "641e3cd38f50b2fdbd608b4da1b3c33c47b3146f352dd5da75f6a466edcae249"
 def test_invalid_prompt_options(options, message):
     with pytest.raises(OptionError, match=message):
         OpenAi(model="m", **options)
+
+
+MEANING_1 = "641e3cd38f50b2fdbd608b4da1b3c33c47b3146f352dd5da75f6a466edcae249"
+"""Part of the keys of cached responses."""

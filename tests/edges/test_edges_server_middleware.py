@@ -292,7 +292,7 @@ def test_all_methods_that_change_data_require_the_csrf_token(read_only_server, m
         pytest.param("GET", "/api/docs", {}, id="api-docs"),
         pytest.param("GET", "/api/openapi.json", {}, id="openapi"),
         pytest.param("GET", "/api/health", {}, id="api"),
-        pytest.param("GET", "/assets/report.js", {}, id="asset"),
+        pytest.param("GET", "/assets/dom.js", {}, id="asset"),
         pytest.param("GET", "/assets/none.js", {}, id="missing-asset"),
         pytest.param("GET", "/nowhere", {}, id="missing-page"),
         pytest.param("PUT", "/", {"Content-Type": "application/json"}, id="wrong-method"),

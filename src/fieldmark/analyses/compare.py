@@ -23,6 +23,7 @@ from fieldmark.model.rule import Scope
 from fieldmark.plan import compile_plan
 from fieldmark.runs.case_processor import CaseProcessor
 from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.error_boundary import check_safety, open_safety
 from fieldmark.runs.provider_set import ProviderSet
 from fieldmark.runs.run_options import CompareOptions
 from fieldmark.runs.settings import Settings, resolve_settings
@@ -96,8 +97,6 @@ def check_ready(settings: Settings) -> None:
     """Raise an error for providers, functions and a safety judge that cannot be used."""
     ProviderSet(settings.rules).check_ready()
     if settings.safety is not None:
-        from fieldmark.runs.error_boundary import check_safety
-
         check_safety(settings.safety)
 
 
@@ -106,8 +105,6 @@ def compare_case(settings: Settings, case: Case) -> CaseResult:
     plan = compile_plan(settings.rules)
     if settings.safety is None:
         return CaseProcessor(plan, settings.convention).process([case])[0]
-    from fieldmark.runs.error_boundary import open_safety
-
     with open_safety(settings.safety) as safety:
         return CaseProcessor(plan, settings.convention, safety=safety).process([case])[0]
 

@@ -14,7 +14,8 @@ from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_c
 from fieldmark.metrics.identity import described
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth, Rules, Scope
-from fieldmark.rules.config_values import LoadedRules
+from fieldmark.registry import Plugin
+from fieldmark.rules.config_values import Code, Context, LoadedRules, Located, locate
 
 if TYPE_CHECKING:
     from fieldmark.judges.safety import SafetyJudge
@@ -163,7 +164,6 @@ def resolve_confidence(
 
     if isinstance(value, bool):
         return (own or ConfidenceOptions()) if value else None
-    from fieldmark.rules.config_values import Context, locate
     from fieldmark.rules.scoring import read_confidence
 
     context = Context()
@@ -178,8 +178,6 @@ def _with_defaults(
     loaded: LoadedRules, match: str | None, align: str | None, *, allow_code: bool
 ) -> Rules:
     """Return the rules with another default comparator and aligner, given by name."""
-    from fieldmark.registry import Plugin
-    from fieldmark.rules.config_values import Code, Context, Located
     from fieldmark.rules.strategy_builder import build_aligner, build_comparator, choose
 
     rules = loaded.rules
@@ -208,7 +206,6 @@ def _load_rules(rules: RulesLike, *, allow_code: bool) -> LoadedRules:
         return LoadedRules(rules=rules or Rules(), source={} if rules is None else None)
     if isinstance(rules, LoadedRules):
         return rules
-    from fieldmark.rules.config_values import Code
     from fieldmark.rules.rules_file import load_rules, read_rules
 
     code = Code.ALLOW if allow_code else Code.REFUSE

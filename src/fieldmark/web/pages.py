@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -20,7 +19,7 @@ from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, Prima
 from fieldmark.metrics.gates import GateKind
 from fieldmark.model.json import JsonObject
 from fieldmark.registry import Plugin, names
-from fieldmark.report.html.page import LEADERBOARD, SCRIPTS, style
+from fieldmark.report.html.page import module_order, style
 from fieldmark.report.html.value_encoding import embedded
 from fieldmark.rules.rule_catalog import PRESETS, comparator_catalog
 from fieldmark.version import VERSION
@@ -53,6 +52,7 @@ _LAYOUT: Final = """\
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/assets/report.css?v={version}">
 <link rel="stylesheet" href="/assets/app.css?v={version}">
+{preloads}
 <script nonce="{nonce}">try {{ document.documentElement.dataset.theme =
 localStorage.getItem("fieldmark-theme") || "auto"; }} catch {{}}</script>
 </head>
@@ -73,7 +73,7 @@ localStorage.getItem("fieldmark-theme") || "auto"; }} catch {{}}</script>
 </main>
 <div id="toasts" role="status" aria-live="polite"></div>
 <script type="application/json" id="page">{data}</script>
-<script type="module" src="/assets/{script}?v={version}"></script>
+<script type="module" src="/assets/{script}"></script>
 </body>
 </html>
 """
@@ -116,6 +116,7 @@ class PageRenderer:
             content=content,
             data=embedded(data).decode(),
             script=script,
+            preloads=_preloads(script),
         )
         return HTMLResponse(html.encode("utf-8", "replace"), status)
 
@@ -180,7 +181,9 @@ def case(run: str, case: int, state: StateDependency, page: PageDependency) -> H
         "convention": manifest.convention.name,
         "pages": bool(state.pages.folders(manifest.pages)),
     }
-    return page("runs", f"Case {case} of {run}", script="case.js", data=data, hide_heading=True)
+    return page(
+        "runs", f"Case {case} of {run}", script="case_page.js", data=data, hide_heading=True
+    )
 
 
 @router.get("/runs/{run}/review")
@@ -256,15 +259,8 @@ def _rule_data(state: AppState, name: str = "") -> JsonObject:
 
 _NAME: Final = re.compile(r"[a-z_]{1,40}\.(js|css)")
 _TYPES: Final = {"js": "text/javascript", "css": "text/css"}
-_TOP_LEVEL: Final = re.compile(
-    rb"^(?:function ([A-Za-z_]\w*)"
-    rb"|const ([A-Z_]+ = \d+(?:, [A-Z_]+ = \d+)*);"
-    rb"|const ([A-Z_]+)(?= =))",
-    re.MULTILINE,
-)
-"""Top-level definitions: functions and constants, also several constants in one line."""
-_ENTRY: Final = "app.js"
-"""The entry point of the report, which the pages do not use."""
+_STYLE: Final = "report.css"
+"""The styles of reports, which pages share."""
 
 
 class Asset(NamedTuple):
@@ -273,6 +269,13 @@ class Asset(NamedTuple):
     content: bytes
     media_type: str
     etag: str
+
+
+@cache
+def _preloads(script: str) -> str:
+    """Return links to all modules that a script imports, so that browsers load them at once."""
+    modules = module_order(script, lambda name: asset(name).content)
+    return "\n".join(f'<link rel="modulepreload" href="/assets/{name}">' for name in modules)
 
 
 @router.get("/assets/{name}")
@@ -287,39 +290,17 @@ def get_asset(name: str, request: Request) -> Response:
 
 @cache
 def asset(name: str) -> Asset:
-    """Load an asset by its file name."""
+    """Load an asset by its file name: of the pages, or a module or style of reports."""
     known = _NAME.fullmatch(name)
     if known is None:
         raise ApiError(ErrorCode.NOT_FOUND, "File not found.")
-    path = files("fieldmark.web") / "static" / name
-    if name in _GENERATED:
-        content = _GENERATED[name]()
-    elif path.is_file():
+    folders = (files("fieldmark.web") / "static", files("fieldmark.report.html") / "assets")
+    path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+    if name == _STYLE:
+        content = style()
+    elif path is not None:
         content = path.read_bytes()
     else:
         raise ApiError(ErrorCode.NOT_FOUND, "File not found.")
     etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     return Asset(content, f"{_TYPES[known[1]]}; charset=utf-8", etag)
-
-
-def _report_module() -> bytes:
-    """Bundle the components of the report into one module that exports all definitions."""
-    assets = files("fieldmark.report.html") / "assets"
-    parts = b"\n".join(
-        (assets / name).read_bytes() for name in (*SCRIPTS, LEADERBOARD) if name != _ENTRY
-    )
-    names = sorted(
-        {
-            word.split(b"=")[0].strip()
-            for definition in _TOP_LEVEL.findall(parts)
-            for word in b",".join(definition).split(b",")
-            if word.strip()
-        }
-    )
-    return parts + b"\nexport { " + b", ".join(names) + b" };\n"
-
-
-_GENERATED: Final[Mapping[str, Callable[[], bytes]]] = {
-    "report.js": _report_module,
-    "report.css": style,
-}

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import fieldmark as fm
 from fieldmark.align.greedy import Greedy
 from fieldmark.analyses import value_kinds
-from fieldmark.analyses.infer import proposed_rules, rule_inferrer
-from fieldmark.analyses.infer.rule_inferrer import RuleInferrer, SampleLists
+from fieldmark.analyses.infer import proposed_rules, render_proposal, rule_inferrer
+from fieldmark.analyses.infer.rule_inferrer import InferredRule, RuleInferrer, SampleLists
 from fieldmark.analyses.value_kinds import (
     Difference,
     ValueKind,
@@ -23,9 +23,14 @@ from fieldmark.analyses.value_kinds import (
 )
 from fieldmark.compare.date import DateMatch
 from fieldmark.model.json import MISSING
+from fieldmark.model.outcome import Presence
 from fieldmark.model.rule import Rules
 from fieldmark.plan.plan import compile_plan
-from fieldmark.rules.rules_file import read_rules
+from fieldmark.rules.config_values import Context
+from fieldmark.rules.rules_file import load_rules, read_rules, rules_of
+from fieldmark.rules.yaml_parser import parse_yaml
+from fieldmark.values.paths import join
+from fieldmark.values.presence import presence
 from pure_python import with_and_without_kernel
 
 __all__ = ["with_and_without_kernel"]
@@ -65,6 +70,12 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
         pytest.param("請求書100号", ValueKind.TEXT, id="text-without-spaces"),
         pytest.param("Ł-100", ValueKind.CODE, id="code-with-a-letter-of-another-language"),
         pytest.param(LONG, ValueKind.LONG_TEXT, id="long-text"),
+        pytest.param("x" * 120, ValueKind.TEXT, id="longest-text"),
+        pytest.param("x" * 121, ValueKind.LONG_TEXT, id="text-that-is-too-long"),
+        pytest.param("lorem " * 15, ValueKind.TEXT, id="most-words-of-text"),
+        pytest.param("lorem " * 15 + " ipsum", ValueKind.LONG_TEXT, id="too-many-words"),
+        pytest.param("x" * 39 + "1", ValueKind.CODE, id="longest-code"),
+        pytest.param("x" * 40 + "1", ValueKind.TEXT, id="too-long-for-a-code"),
     ],
 )
 def test_kinds_of_values(value, kind):
@@ -149,59 +160,33 @@ def _order(name):
         pytest.param([1, 2, 3.0], {"match": "numeric_tolerance", "tolerance": 0}, id="integer"),
         pytest.param([10**5000], {"match": "numeric_tolerance", "tolerance": 0}, id="huge"),
         pytest.param([1, 2.55], {"match": "numeric_tolerance", "tolerance": 0.001}, id="cost"),
-        pytest.param(
-            [1.23456, 2.5],
-            {"match": "numeric_tolerance", "tolerance": 0.000001, "relative": True},
-            id="measurements",
-        ),
-        pytest.param(
-            ["1.5", "20"], {"match": "numeric_tolerance", "tolerance": 0}, id="numbers-in-strings"
-        ),
+        pytest.param([1.23456, 2.5], {"match": "numeric_tolerance", "tolerance": 0.000001, "relative": True}, id="measurements"),
+        pytest.param(["1.5", "20"], {"match": "numeric_tolerance", "tolerance": 0}, id="numbers-in-strings"),
         pytest.param(["1,240.00", "7.50"], _format("us"), id="american-amounts"),
         pytest.param(["1.240,00", "7,50"], _format("eu"), id="european-amounts"),
         pytest.param(["1'240.50", "7.50"], _format("ch"), id="swiss-amounts"),
         pytest.param(["1,23,456.50", "7.50"], _format("in"), id="indian-amounts"),
         pytest.param(["19%", "7 %"], _format("us"), id="percentages-are-not-money"),
-        pytest.param(
-            ["EUR 9.00", "$8.20", "1,240.00", "7.50"],
-            {"match": "money", "number_format": "us"},
-            id="money-in-several-currencies",
-        ),
-        pytest.param(
-            ["RM 9.00", "7.50"],
-            {"match": "money", "number_format": "us", "currency": "MYR"},
-            id="money-in-one-currency",
-        ),
+        pytest.param(["EUR 9.00", "$8.20", "1,240.00", "7.50"], {"match": "money", "number_format": "us"}, id="money-in-several-currencies"),
+        pytest.param(["RM 9.00", "7.50"], {"match": "money", "number_format": "us", "currency": "MYR"}, id="money-in-one-currency"),
         pytest.param(["INV-100", "ABC-100"], {"match": "exact"}, id="codes-are-not-amounts"),
         pytest.param(["2024-01-31", "2024-02-01"], {"match": "date"}, id="dates"),
         pytest.param(["12/31/2024", "01/02/2024"], _order("mdy"), id="month-first"),
         pytest.param(["31/12/2024", "01/02/2024"], _order("dmy"), id="day-first"),
-        pytest.param(
-            ["31/12/2024", "05 MAR 2018"] * 10 + ["25032018"], _order("dmy"), id="no-marks"
-        ),
+        pytest.param(["31/12/2024", "05 MAR 2018"] * 10 + ["25032018"], _order("dmy"), id="no-marks"),
         pytest.param(["05 MAR 2018", "01/02/2024"], {"match": "date"}, id="ambiguous-dates"),
         pytest.param(["31/12/2024", "12/31/2024"], {"match": "date"}, id="both-orders"),
         pytest.param(["31/12/2024"] * 6 + ["12/31/2024"], _order("dmy"), id="order-with-outlier"),
         pytest.param(["2025-01-31"] * 6 + ["2025-01-2025"], {"match": "date"}, id="impossible"),
-        pytest.param(
-            ["31/12/2018", "18-03-18", "14-03-18"],
-            {**_order("dmy"), "two_digit_years": 1970},
-            id="two-digit-years",
-        ),
-        pytest.param(
-            ["31/12/1948", "18-03-18"],
-            {**_order("dmy"), "two_digit_years": 1940},
-            id="two-digit-years-near-the-others",
-        ),
+        pytest.param(["31/12/2018", "18-03-18", "14-03-18"], {**_order("dmy"), "two_digit_years": 1970}, id="two-digit-years"),
+        pytest.param(["31/12/1948", "18-03-18"], {**_order("dmy"), "two_digit_years": 1940}, id="two-digit-years-near-the-others"),
         pytest.param(
             ["12. März 2018", "3. Mai 2019", "31.12.2018", "1 Jan 2019"],
             {"match": "date", "order": "dmy", "locales": ["de"]},
             id="month-names-of-another-language",
         ),
         pytest.param(["31/12/2018"] * 20 + ["unknown"], _order("dmy"), id="nearly-all-dates"),
-        pytest.param(
-            ["9.00", "8.20", "Qx 7.10", "Qx 9.90", "free"], {"match": "exact"}, id="mostly-digits"
-        ),
+        pytest.param(["9.00", "8.20", "Qx 7.10", "Qx 9.90", "free"], {"match": "exact"}, id="mostly-digits"),
         pytest.param(["9.00"] * 40 + ["18-03-18"] * 10, {"match": "exact"}, id="repeated-digits"),
         pytest.param(["a@b.org", "C@d.org"], {"match": "email"}, id="e-mails"),
         pytest.param(["https://a.org", "http://b.org/x"], {"match": "url"}, id="web-addresses"),
@@ -215,7 +200,7 @@ def _order(name):
         pytest.param([1, "Acme", True], {"match": "exact"}, id="mixed-types"),
         pytest.param([{}, {}], None, id="empty-objects"),
     ],
-)
+)  # fmt: skip
 def test_proposals_from_ground_truth_only(values, settings):
     assert _settings(values).get("x") == settings
 
@@ -236,21 +221,14 @@ def test_proposals_from_ground_truth_only(values, settings):
         pytest.param("number", ["A-1", "A1"], {"match": "exact"}, id="identifiers-told-by-marks"),
         pytest.param("code", ["A-1.5", "B-2.5"], {"match": "exact"}, id="codes-with-decimals"),
         pytest.param("zip", ["1234", "9876"], {"match": "identifier"}, id="digits-that-are-codes"),
-        pytest.param(
-            "orderNumber",
-            ["20240131", "20240201"],
-            {"match": "identifier"},
-            id="number-like-a-date",
-        ),
+        pytest.param("orderNumber", ["20240131", "20240201"], {"match": "identifier"}, id="number-like-a-date"),
         pytest.param("order", ["20240131", "20240201"], {"match": "date"}, id="date-without-marks"),
         pytest.param("ein", ["12-3456789", "98-7654321"], {"match": "identifier"}, id="tax-number"),
-        pytest.param(
-            "typeCode", ["SA", "NE", "K1"], {"match": "identifier"}, id="codes-of-letters"
-        ),
+        pytest.param("typeCode", ["SA", "NE", "K1"], {"match": "identifier"}, id="codes-of-letters"),
         pytest.param("code", ["two words", "SA"], FUZZY, id="several-words-are-no-code"),
         pytest.param("type", ["SA", "NE", "RL"], FUZZY, id="letters-by-no-name"),
     ],
-)
+)  # fmt: skip
 def test_proposals_by_name_and_values(name, values, settings):
     inferrer = _inferrer()
     for value in values:
@@ -319,39 +297,27 @@ def test_without_the_extra_no_locale_is_proposed(monkeypatch):
             " 1,240, 2,500 (2 values)",
             id="thousands-or-decimals",
         ),
-        pytest.param(
-            ["RM 5.00", "6.00"],
-            "2 amounts in us format, compared by value and currency (1 with a currency) (2 values)",
-            id="money",
-        ),
+        pytest.param(["RM 5.00", "6.00"], "2 amounts in us format, compared by value and currency (1 with a currency) (2 values)", id="money"),
         pytest.param(
             ["$5.00", "6.00"],
             "2 amounts in us format, compared by value and currency (1 with a currency); amounts"
             " without one match any currency (2 values)",
             id="money-in-several-currencies",
         ),
-        pytest.param(
-            ["2024-01-31T10:30:00", "2024-02-01"],
-            "2 dates, compared by day; the times of 1 are ignored (2 values)",
-            id="dates-with-times",
-        ),
+        pytest.param(["2024-01-31T10:30:00", "2024-02-01"], "2 dates, compared by day; the times of 1 are ignored (2 values)", id="dates-with-times"),
         pytest.param(
             ["LiFePO4", "TiO2", "steel"],
             "2 of 3 are codes, dates or numbers in several formats, compared exactly (3 values)",
             id="codes-and-text",
         ),
-        pytest.param(
-            [LONG],
-            "long text, compared by meaning; numbers must be the same (1 value)",
-            id="long-text",
-        ),
+        pytest.param([LONG], "long text, compared by meaning; numbers must be the same (1 value)", id="long-text"),
         pytest.param(
             ["open", "closed", "open", "open", "open"] * 2,
             "2 distinct strings: open, closed; compared exactly (10 values)",
             id="enumeration",
         ),
     ],
-)
+)  # fmt: skip
 def test_reasons_name_what_the_rule_cannot_read(values, reason):
     inferrer = _inferrer()
     for value in values:
@@ -416,24 +382,10 @@ def test_a_whole_document_that_is_a_list_has_match_fields():
     assert result.counts.tp == len(LINES)
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "31/12/2024",
-                "12/31/2024",
-                "01/02/2024",
-                "2024-05-06",
-                "31-02-20",
-                "05 MAR 18",
-                "25032018",
-                "soon",
-            ]
-        ),
-        min_size=1,
-        max_size=30,
-    )
-)
+SOME_DATES = ["31/12/2024", "12/31/2024", "01/02/2024", "2024-05-06", "31-02-20", "05 MAR 18", "25032018", "soon"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(SOME_DATES), min_size=1, max_size=30))
 def test_counts_of_unreadable_dates_agree_with_the_rule(values):
     values = ["31/12/2024"] * 8 + values
     inferrer = _inferrer()
@@ -612,36 +564,18 @@ CODE = {**FIELDS, "match_fields": ["sku"]}
         pytest.param(LISTS, LISTS, KEY, id="unique-code-on-both-sides"),
         pytest.param(LISTS[:5], LISTS[:5], KEY, id="minimum-lists-and-items"),
         pytest.param(LISTS, [list(reversed(x)) for x in LISTS], KEY, id="in-any-order"),
-        pytest.param(
-            LISTS, _but(LISTS, lambda items: items[0].update(n=9)), KEY, id="other-fields-may-differ"
-        ),
-        pytest.param(
-            _lists(5, 4, key="a.b"), _lists(5, 4, key="a.b"), {**KEY, "key": ['["a.b"]']},
-            id="key-with-dot",
-        ),
+        pytest.param(LISTS, _but(LISTS, lambda items: items[0].update(n=9)), KEY, id="other-fields-may-differ"),
+        pytest.param(_lists(5, 4, key="a.b"), _lists(5, 4, key="a.b"), {**KEY, "key": ['["a.b"]']}, id="key-with-dot"),
         pytest.param(LISTS, None, GREEDY, id="without-candidates"),
         pytest.param(_lists(4, 5), _lists(4, 5), CODE, id="too-few-lists"),
         pytest.param(_lists(6, 3), _lists(6, 3), CODE, id="too-few-items"),
         pytest.param(_lists(6, 4, same=True), LISTS, GREEDY, id="duplicate-code"),
         pytest.param(LISTS, _lists(6, 4, same=True), GREEDY, id="duplicate-in-candidate"),
-        pytest.param(
-            _but(LISTS, lambda items: items[0].pop("sku")), LISTS, GREEDY, id="code-is-missing"
-        ),
-        pytest.param(
-            LISTS, _but(LISTS, lambda items: items[0].update(sku=None)), GREEDY,
-            id="missing-in-candidate",
-        ),
-        pytest.param(
-            LISTS, _but(LISTS, lambda items: items.append({"name": "ink", "sku": "A-0"})), CODE,
-            id="duplicate-in-one-list",
-        ),
-        pytest.param(
-            LISTS, _but(LISTS, lambda items: items[0].update(sku="A-0.")), CODE,
-            id="code-in-another-form",
-        ),
-        pytest.param(
-            LISTS, _but(LISTS, lambda items: items[0].update(sku="A-9")), GREEDY, id="wrong-code",
-        ),
+        pytest.param(_but(LISTS, lambda items: items[0].pop("sku")), LISTS, GREEDY, id="code-is-missing"),
+        pytest.param(LISTS, _but(LISTS, lambda items: items[0].update(sku=None)), GREEDY, id="missing-in-candidate"),
+        pytest.param(LISTS, _but(LISTS, lambda items: items.append({"name": "ink", "sku": "A-0"})), CODE, id="duplicate-in-one-list"),
+        pytest.param(LISTS, _but(LISTS, lambda items: items[0].update(sku="A-0.")), CODE, id="code-in-another-form"),
+        pytest.param(LISTS, _but(LISTS, lambda items: items[0].update(sku="A-9")), GREEDY, id="wrong-code"),
         pytest.param([[]], None, GREEDY, id="empty-list"),
         pytest.param([["a", "b"]], [["b", "a"]], GREEDY, id="scalars"),
         pytest.param([LINES], None, FIELDS, id="text-that-differs-between-items"),
@@ -651,9 +585,7 @@ CODE = {**FIELDS, "match_fields": ["sku"]}
         pytest.param([LINES[:2], LINES[1:3], LINES[3:]], None, FIELDS, id="lists-of-two-items"),
         pytest.param([LINES + LINES], None, GREEDY, id="repeated-text"),
         pytest.param([[*LINES, {"n": 1}]], None, GREEDY, id="text-missing-in-an-item"),
-        pytest.param(
-            [LINES], [[{**line, "item": "Zzz"} for line in LINES]], GREEDY, id="text-not-found-again"
-        ),
+        pytest.param([LINES], [[{**line, "item": "Zzz"} for line in LINES]], GREEDY, id="text-not-found-again"),
     ],
 )  # fmt: skip
 def test_alignment_of_lists(expected, candidate, settings):
@@ -853,3 +785,107 @@ def test_at_most_a_thousand_distinct_values_are_counted():
     for case in range(1_500):
         inferrer.add({"x": f"value {case}"})
     assert inferrer._evidence["x"].distinct == 1_000
+
+
+# --- proposed rules as a file ---------------------------------------------------------------------
+
+INVOICE = {
+    "number": "INV-0001",
+    "total": 12.5,
+    "date": "2024-01-31",
+    "vendor": {"name": "Acme Corp", "e-mail": "a@b.org"},
+    "line_items": [
+        {"description": "Blue pens", "quantity": 2, "price": 1.25},
+        {"description": "Red paper", "quantity": 1, "price": 10.0},
+    ],
+    "tags": ["office", "paper"],
+    "paid": True,
+}
+
+FILE = """\
+# Proposed from 1 case. The comment above each rule gives the reason.
+# Review the rules before you use them.
+scope: union
+defaults: {match: exact}
+fields:
+  # identifiers, ignoring case and separators; all digits count (1 value)
+  - {path: number, match: identifier}
+  # numbers with at most two decimals, equal up to 0.001 (1 value)
+  - {path: total, match: numeric_tolerance, tolerance: 0.001}
+  # 1 date, compared by day (1 value)
+  - {path: date, match: date}
+  # names, words in any order and spelling; numbers must be the same (1 value)
+  - {path: vendor.name, match: name, threshold: 0.85}
+  # e-mail addresses, ignoring case (1 value)
+  - {path: "vendor.e-mail", match: email}
+  # items aligned by similarity of all their values; order does not matter (1 list)
+  - {path: line_items, align: greedy}
+  # short text, with small spelling differences; numbers must be the same (2 values)
+  - {path: "line_items[*].description", match: fuzzy, threshold: 0.85, numbers: exact}
+  # integers, compared exactly (2 values)
+  - {path: "line_items[*].quantity", match: numeric_tolerance, tolerance: 0}
+  # numbers with at most two decimals, equal up to 0.001 (2 values)
+  - {path: "line_items[*].price", match: numeric_tolerance, tolerance: 0.001}
+  # scalars, aligned by similarity; order does not matter (1 list)
+  - {path: tags, align: greedy}
+  # short text, with small spelling differences; numbers must be the same (2 values)
+  - {path: "tags[*]", match: fuzzy, threshold: 0.85, numbers: exact}
+  # booleans (1 value)
+  - {path: paid, match: boolean}
+"""
+
+
+def test_a_proposal_is_a_valid_rules_file(tmp_path):
+    inferrer = _inferrer()
+    inferrer.add(INVOICE)
+    text = render_proposal(inferrer.rules(), source="1 case")
+    assert text == FILE
+    path = tmp_path / "rules.yaml"
+    path.write_text(text)
+    loaded = load_rules(path)
+    assert loaded.warnings == ()
+    assert [rule.path for rule in loaded.rules.fields] == [
+        proposal.path for proposal in inferrer.rules()
+    ]
+
+
+def test_without_data_there_are_no_fields():
+    text = render_proposal([], source="0 cases")
+    assert parse_yaml(text).value == {"scope": "union", "defaults": {"match": "exact"}}
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["true", "null", "NO", "a: b", '"', "\\", "tab\tline\nreturn\r", "\x85\u2028\ufeff\x00", "🙂é",
+     "\ud800", "# no", "", " ", 0, -3, 0.000001, 0.8, True, None, ["a", 1], {"k": "v"}],
+)  # fmt: skip
+def test_settings_round_trip(value):
+    proposal = InferredRule(path="a", settings={"x": value}, reason="two\nlines")
+    text = render_proposal([proposal], source="1 case")
+    assert parse_yaml(text).value["fields"] == [{"path": "a", "x": value}]
+
+
+def _items(value):
+    return value if isinstance(value, list) else []
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(
+        st.text(), st.text() | st.integers() | st.lists(st.fixed_dictionaries({"a": st.text()}))
+    )
+)
+def test_proposals_for_any_keys_are_valid(document):
+    inferrer = _inferrer()
+    # Items whose text differs, so that the rules for lists are tried on them.
+    others = [{"a": f"{item['a']}x"} for value in document.values() for item in _items(value)]
+    inferrer.add(document, dict.fromkeys(document, others))
+    context = Context()
+    text = render_proposal(inferrer.rules(), source="1 case")
+    rules = rules_of(parse_yaml(text), context).rules
+    context.problems.raise_any()
+    assert [rule.path for rule in rules.fields if "[*]" not in rule.path] == [
+        join("", key)
+        for key, value in document.items()
+        if "[*]" not in join("", key) and presence(value) is Presence.VALUE
+    ]

@@ -52,13 +52,11 @@ def test_types_of_an_attribute(values, message):
     ("values", "count"),
     [
         pytest.param([*ISO, "2025-01-2025"], 1, id="two-years"),
-        pytest.param(
-            ["31/12/2024", "30/02/2024", "31/04/2024", "1/1/2024", "2/1/2024"], 2, id="day"
-        ),
+        pytest.param(["31/12/2024", "30/02/2024", "31/04/2024", "1/1/2024", "2/1/2024"], 2, id="day"),
         pytest.param(["99-99-3000", "A-7", "B-8"], 0, id="code-in-the-form-of-a-date"),
         pytest.param(ISO, 0, id="possible-dates"),
     ],
-)
+)  # fmt: skip
 def test_impossible_dates(values, count):
     found = _found(_column(values), LintCheck.IMPOSSIBLE_DATE)
     assert [each[1] for each in found] == ([count] if count else [])
@@ -72,18 +70,12 @@ def test_an_impossible_date_is_found_by_the_name_of_the_attribute():
     ("values", "message"),
     [
         pytest.param([*ISO, "soon"], "1 of 20 values cannot be read as dates", id="dates"),
-        pytest.param(
-            ["1.50"] * 19 + ["free"], "1 of 20 values cannot be read as numbers", id="sum"
-        ),
-        pytest.param(
-            [f"a{n}@b.org" for n in range(19)] + ["nobody"],
-            "1 of 20 values cannot be read as e-mail addresses",
-            id="e-mails",
-        ),
+        pytest.param(["1.50"] * 19 + ["free"], "1 of 20 values cannot be read as numbers", id="sum"),
+        pytest.param([f"a{n}@b.org" for n in range(19)] + ["nobody"], "1 of 20 values cannot be read as e-mail addresses", id="e-mails"),
         pytest.param(["2024-01-31", "soon"], None, id="too-few-values"),
         pytest.param([*ISO[:10], *["soon", "later"] * 3], None, id="too-many-others"),
     ],
-)
+)  # fmt: skip
 def test_values_unlike_the_others(values, message):
     found = [each[2] for each in _found(_column(values), LintCheck.UNLIKE_OTHERS)]
     assert found == ([] if message is None else [message])
@@ -94,38 +86,16 @@ def test_values_unlike_the_others(values, message):
     [
         pytest.param(ISO, [], id="one-format"),
         pytest.param(["1/2/2024", "11/12/2024"], [], id="leading-zeros"),
-        pytest.param(
-            ["2024-01-31", "2024-02-01", "1 Feb 2024"],
-            ["dates in 2 formats: 2024-01-31 (2), 1 Feb 2024 (1)"],
-            id="date-formats",
-        ),
-        pytest.param(
-            ["31/12/2024", "1/2/24", "2/3/2024"],
-            ["dates in 2 formats: 31/12/2024 (2), 1/2/24 (1)"],
-            id="two-digit-years",
-        ),
-        pytest.param(
-            ["31/12/2024", "30/12/2024", "12/31/2024", "01/02/2024"],
-            ["day and month in both orders: dmy (2), mdy (1)"],
-            id="date-orders",
-        ),
-        pytest.param(
-            ["1,240.00", "2,240.00", "1.240,00"],
-            ["amounts us format (2), eu format (1)"],
-            id="number-formats",
-        ),
-        pytest.param(
-            ["$5.00", "6.00", "7.00"],
-            ["amounts without a currency (2), with a currency (1)"],
-            id="currency-in-some",
-        ),
+        pytest.param(["2024-01-31", "2024-02-01", "1 Feb 2024"], ["dates in 2 formats: 2024-01-31 (2), 1 Feb 2024 (1)"], id="date-formats"),
+        pytest.param(["31/12/2024", "1/2/24", "2/3/2024"], ["dates in 2 formats: 31/12/2024 (2), 1/2/24 (1)"], id="two-digit-years"),
+        pytest.param(["31/12/2024", "30/12/2024", "12/31/2024", "01/02/2024"], ["day and month in both orders: dmy (2), mdy (1)"], id="date-orders"),
+        pytest.param(["1,240.00", "2,240.00", "1.240,00"], ["amounts us format (2), eu format (1)"], id="number-formats"),
+        pytest.param(["$5.00", "6.00", "7.00"], ["amounts without a currency (2), with a currency (1)"], id="currency-in-some"),
         pytest.param(["5.00", "6", "1,240.50"], [], id="numbers-of-one-format"),
-        pytest.param(
-            ["2024-01-31", "1 Feb 2024", "Acme", "Bolt"], [], id="half-of-the-values-are-dates"
-        ),
+        pytest.param(["2024-01-31", "1 Feb 2024", "Acme", "Bolt"], [], id="half-of-the-values-are-dates"),
         pytest.param(["$5.00", "6.00", "Acme", "Bolt"], [], id="half-of-the-values-are-amounts"),
     ],
-)
+)  # fmt: skip
 def test_mixed_formats(values, messages):
     assert [each[2] for each in _found(_column(values), LintCheck.FORMATS)] == messages
 
@@ -190,14 +160,12 @@ def _lines(*amounts, **others):
         pytest.param(_lines(1, 2, total=9, grand_total=8), [], id="several-totals"),
         pytest.param({**_lines(1, total=9), "more": [{"amount": 8}]}, [], id="several-lists"),
         pytest.param(_lines(1, 2, totals={"total": 4}), ["lines"], id="total-in-an-object"),
-        pytest.param(
-            {"totals": {"net_total": 1, "vat": 1, "total": 9}}, ["totals.total"], id="deep"
-        ),
+        pytest.param({"totals": {"net_total": 1, "vat": 1, "total": 9}}, ["totals.total"], id="deep"),
         pytest.param({"lines": [{"unit_price": 1}], "total": 9}, [], id="no-amounts"),
         pytest.param({"lines": [{"amount": 1}, "x"], "total": 9}, [], id="an-item-is-no-object"),
         pytest.param(_lines(1, 2, count=9), [], id="no-total"),
     ],
-)
+)  # fmt: skip
 def test_totals(document, faults):
     assert [each[0] for each in _found([document], LintCheck.TOTALS)] == faults
 

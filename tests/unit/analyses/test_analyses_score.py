@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
-import polars as pl
 import pytest
 
 import fieldmark as fm
@@ -40,11 +38,6 @@ def test_every_source_gives_the_same_metrics(files, give):
     assert (run.micro.tp, run.micro.fp, run.micro.fn) == (2, 1, 2)
 
 
-def test_rows_can_be_pairs():
-    run = fm.score([({"a": 1}, {"a": 1}), ({"a": 1}, {"a": 2})])
-    assert run.micro.f1 == 0.5
-
-
 def test_metrics_of_a_run():
     run = fm.score(TRUTH, PREDICTIONS)
     assert run.attributes["total"].f1 == 0.5
@@ -63,31 +56,12 @@ def test_gates_pass_or_fail():
     assert not fm.score(TRUTH, PREDICTIONS, min={"attributes.name.recall": 0.6}).passed
 
 
-@pytest.mark.parametrize("settings", [{"min": {"micro.f9": 1}}, {"max": {"unknown": 0}}])
-def test_gate_on_unknown_metric_is_rejected(settings):
-    with pytest.raises(fm.ConfigError, match="unknown metric"):
-        fm.score(TRUTH, PREDICTIONS, **settings)
-
-
 def test_attributes_as_rows_and_dict():
     frame = fm.score(TRUTH, PREDICTIONS).attributes
     assert list(frame) == ["name", "total"]
     assert [row.attribute for row in frame.rows()] == ["total", "name"]
     assert frame.to_dict()["name"]["errors_by_type"]["omission"] == 1
-
-
-def test_attributes_as_data_frames():
-    frame = fm.score(TRUTH, PREDICTIONS).attributes
-    assert isinstance(frame.to_pandas(), pd.DataFrame)
-    assert isinstance(frame.to_polars(), pl.DataFrame)
-    assert list(frame.to_pandas()["attribute"]) == frame.to_polars()["attribute"].to_list()
-
-
-def test_run_has_repr_and_html():
-    run = fm.score(TRUTH, PREDICTIONS)
-    assert "macro by attribute" in repr(run)
-    assert "total" in repr(run.attributes)
-    assert "<b>Macro F1 by attribute 0.583</b>" in run._repr_html_()
+    assert "total" in repr(frame)
 
 
 def test_run_is_saved_to_out(tmp_path):
@@ -125,23 +99,6 @@ def test_defaults_for_fields_without_a_rule(settings, counts):
     truth, predictions = {"a": 1, "b": [1, 2]}, {"a": "1", "b": [2, 1], "c": 3}
     run = fm.score([(truth, predictions)], **settings)
     assert (run.micro.tp, run.micro.fp, run.micro.fn) == counts
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        pytest.param({"match": "fuzy"}, "did you mean 'fuzzy'?", id="unknown-comparator"),
-        pytest.param({"align": "gredy"}, "did you mean 'greedy'?", id="unknown-alignment"),
-        pytest.param(
-            {"align": "key"}, "align: option 'key' is required for key", id="missing-option"
-        ),
-        pytest.param({"scope": "all"}, "all", id="unknown-scope"),
-    ],
-)
-def test_unknown_names_are_rejected(settings, message):
-    with pytest.raises(fm.ConfigError) as caught:
-        fm.score(TRUTH, PREDICTIONS, **settings)
-    assert message in str(caught.value)
 
 
 JUDGED = {
@@ -210,12 +167,9 @@ def test_every_public_name_can_be_imported():
     ("truth", "options", "failures"),
     [
         pytest.param([{"id": "a", "x": 1}], {}, (), id="passed"),
-        pytest.param([{"id": "a", "x": 1}], {"min": {"attributes.y.f1": 0}},
-                     ("unknown_metric",), id="unknown-metric"),
-        pytest.param([{"id": "a", "x": 1}, {"id": "b", "x": float("nan")}], {},
-                     ("invalid_truth",), id="nan-in-ground-truth"),
-        pytest.param([{"id": "a", "x": 2}], {"min": {"micro.f1": 1}},
-                     ("gate_failed",), id="gate-failed"),
+        pytest.param([{"id": "a", "x": 1}], {"min": {"attributes.y.f1": 0}}, ("unknown_metric",), id="unknown-metric"),
+        pytest.param([{"id": "a", "x": 1}, {"id": "b", "x": float("nan")}], {}, ("invalid_truth",), id="nan-in-ground-truth"),
+        pytest.param([{"id": "a", "x": 2}], {"min": {"micro.f1": 1}}, ("gate_failed",), id="gate-failed"),
     ],
 )  # fmt: skip
 def test_passed_is_false_whenever_the_command_would_fail(truth, options, failures):

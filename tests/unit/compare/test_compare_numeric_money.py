@@ -31,6 +31,8 @@ OUTSIDE, INVALID, TYPE = Reason.OUTSIDE_TOLERANCE, Reason.INVALID_NUMBER, Reason
         pytest.param({"currency": "USD"}, "10", "€10", False, False, id="bare-amount-in-other-currency"),
         pytest.param({"currency": "USD"}, "CA$10", "$10", False, False, id="currency-of-signs-differs"),
         pytest.param({"tolerance": 0.01}, "€10.00", "€10.01", True, False, id="tolerance"),
+        pytest.param({"tolerance": 0.01}, "€10.00", "€10.02", False, False, id="above-the-tolerance"),
+        pytest.param({"tolerance": 0.01}, "€10.00", "$10.01", False, False, id="tolerance-in-other-currency"),
         pytest.param({}, "€10.00", "€10.01", False, False, id="no-tolerance-by-default"),
         pytest.param({}, "(€10.00)", "-€10", True, False, id="negative"),
     ],
@@ -39,6 +41,27 @@ def test_amount_and_currency_are_compared(options, expected, candidate, matched,
     comparison = Money(**options).compare(expected, candidate)
     assert (comparison.matched, comparison.ambiguous) == (matched, ambiguous)
     assert comparison.score == float(matched)
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "note", "coerced"),
+    [
+        pytest.param("€10", "EUR 10", None, False, id="same-currency"),
+        pytest.param("€10", "$10", "currencies differ", False, id="other-currency"),
+        pytest.param("$10", "USD 10", "currency: a symbol has several meanings", False, id="sign-against-code"),
+        pytest.param("USD 10", "$10", "currency: a symbol has several meanings", False, id="code-against-sign"),
+        pytest.param("$10", "10", "currency: one is missing", False, id="candidate-without-currency"),
+        pytest.param("10", "USD 10", "currency: one is missing", False, id="expected-without-currency"),
+        pytest.param(10, "USD 10", "currency: one is missing", True, id="number-against-money"),
+        pytest.param("USD 10", 10, "currency: one is missing", True, id="money-against-number"),
+        pytest.param("10", 10, None, True, id="text-against-number"),
+        pytest.param(10, 10.0, None, False, id="numbers"),
+    ],
+)  # fmt: skip
+def test_notes_about_currencies(expected, candidate, note, coerced):
+    comparison = Money().compare(expected, candidate)
+    assert (comparison.note or None, comparison.coerced) == (note, coerced)
+    assert comparison.ambiguous == (note is not None and note.startswith("currency: "))
 
 
 @pytest.mark.parametrize(

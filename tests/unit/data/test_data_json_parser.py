@@ -46,26 +46,35 @@ def nested(depth: int, opening: bytes = b"[", closing: bytes = b"]", core: bytes
     return opening * depth + core + closing * depth
 
 
-@pytest.mark.parametrize("name", [name for name in SUITE if "/y_" in name])
-def test_valid_files_of_the_suite_are_accepted_except_duplicate_keys(name):
-    raw = SUITE[name].encode("latin-1")
-    if "duplicated_key" in name:
-        with pytest.raises(DataError, match="duplicate key"):
-            parse_json(raw)
-    else:
-        assert parse_json(raw) == json.loads(raw)
+VALID, INVALID = ({name for name in SUITE if part in name} for part in ("/y_", "/n_"))
 
 
-@pytest.mark.parametrize("name", [name for name in SUITE if "/n_" in name])
-def test_invalid_files_of_the_suite_are_rejected(name):
-    with pytest.raises(DataError):
-        parse_json(SUITE[name].encode("latin-1"))
+def content(name):
+    return SUITE[name].encode("latin-1")
 
 
-@pytest.mark.parametrize("name", [name for name in SUITE if "/y_" not in name])
-def test_implementation_defined_files_are_parsed_or_rejected(name):
-    with contextlib.suppress(DataError):
-        parse_json(SUITE[name].encode("latin-1"), role="candidate")
+def is_accepted(raw):
+    try:
+        parse_json(raw)
+    except DataError:
+        return False
+    return True
+
+
+def test_valid_files_of_the_suite_are_accepted_except_duplicate_keys():
+    accepted = {name for name in VALID if is_accepted(content(name))}
+    assert accepted == {name for name in VALID if "duplicated_key" not in name}
+    assert all(parse_json(content(name)) == json.loads(content(name)) for name in accepted)
+
+
+def test_invalid_files_of_the_suite_are_rejected():
+    assert not [name for name in INVALID if is_accepted(content(name))]
+
+
+def test_implementation_defined_files_are_parsed_or_rejected():
+    for name in SUITE.keys() - VALID:
+        with contextlib.suppress(DataError):
+            parse_json(content(name), role="candidate")
 
 
 @pytest.mark.parametrize(
@@ -81,10 +90,9 @@ def test_implementation_defined_files_are_parsed_or_rejected(name):
         pytest.param(b'{"": 1, "": 2}', id="empty-key"),
     ],
 )
-@pytest.mark.parametrize("role", ["truth", "candidate"])
-def test_duplicate_keys_are_rejected(raw, role):
+def test_duplicate_keys_are_rejected(raw):
     with pytest.raises(DataError, match="duplicate key"):
-        parse_json(raw, role=role)
+        parse_json(raw)
 
 
 def test_last_duplicate_key_wins_on_request():
@@ -96,26 +104,6 @@ def test_colons_and_quotes_in_strings_are_not_keys():
     assert parse_json(json.dumps(value).encode()) == value
 
 
-@pytest.mark.parametrize(
-    ("raw", "value"),
-    [
-        pytest.param(b"9007199254740993", 2**53 + 1, id="beyond-the-exact-floats"),
-        pytest.param(b"18446744073709551616", 2**64, id="just-beyond-64-bits"),
-        pytest.param(b"-9223372036854775809", -(2**63) - 1, id="just-below-64-bits"),
-        pytest.param(b"123456789012345678901234567890", 123456789012345678901234567890, id="30"),
-        pytest.param(b"1" * 1000, int("1" * 1000), id="1000-digits"),
-    ],
-)
-@pytest.mark.parametrize(
-    "around", [b"%b", b"[%b]", b'{"a":%b}', b"[1,%b,2]", b"[ %b ]", b'["x%b", %b]']
-)
-def test_integers_are_exact(raw, value, around):
-    parsed = parse_json(around.replace(b"%b", raw))
-    found = [parsed] if isinstance(parsed, int) else parsed
-    found = list(found.values()) if isinstance(found, dict) else found
-    assert [item for item in found if type(item) is int and item == value]
-
-
 @given(st.integers(min_value=10**17, max_value=10**40), st.text("ab1 ", max_size=9), st.booleans())
 def test_integers_are_exact_at_any_position(number, before, negative):
     number = -number if negative else number
@@ -123,6 +111,7 @@ def test_integers_are_exact_at_any_position(number, before, negative):
 
 
 def test_integer_beyond_the_digit_limit_is_rejected():
+    assert parse_json(b"[" + b"1" * 1000 + b"]") == [int("1" * 1000)]
     with pytest.raises(LimitError, match=r"too many digits \(limit 1,000\)") as caught:
         parse_json(b"[" + b"1" * 1001 + b"]")
     assert caught.value.limit == "integer_digits"
@@ -144,7 +133,7 @@ def test_depth_within_the_limit(depth, brackets):
     assert parse_json(nested(depth, *brackets)) is not None
 
 
-@pytest.mark.parametrize("depth", [201, 202, 254, 255, 1000, 1025, 10**5])
+@pytest.mark.parametrize("depth", [201, 255, 10**5])
 @pytest.mark.parametrize(
     "brackets", [(b"[", b"]", b""), (b'{"a":', b"}", b"1"), (b'[{"a":', b"}]", b"1")]
 )
@@ -152,11 +141,6 @@ def test_depth_beyond_the_limit_is_rejected(depth, brackets):
     with pytest.raises(LimitError, match="nesting exceeds the limit of 200 levels") as caught:
         parse_json(nested(depth, *brackets))
     assert caught.value.limit == "depth"
-
-
-def test_unclosed_brackets_are_rejected_as_too_deep():
-    with pytest.raises(LimitError):
-        parse_json(b"[" * 10**5)
 
 
 def test_brackets_in_strings_do_not_nest():

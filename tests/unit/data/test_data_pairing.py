@@ -437,8 +437,10 @@ def test_row_without_a_document(write):
 SHUFFLED = 9000
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
-@pytest.mark.parametrize("order", ["same", "reversed", "shuffled", "gaps"])
+@pytest.mark.parametrize(
+    ("order", "suffix"),
+    [("same", "jsonl"), ("reversed", "jsonl"), ("gaps", "jsonl"), ("shuffled", "jsonl.gz")],
+)
 def test_order_of_candidates_does_not_change_the_pairs(write, order, suffix):
     truth = [{"id": f"case-{n}", "expected": {"n": n}} for n in range(SHUFFLED)]
     numbers = list(range(SHUFFLED + 50))

@@ -6,7 +6,6 @@ import pickle
 
 import pytest
 
-from fieldmark.errors import OptionError
 from fieldmark.evaluators.detection_ap import DetectionAp
 from fieldmark.metrics.average_precision import coco_ap
 from fieldmark.model.json import MISSING
@@ -118,25 +117,6 @@ def test_given_areas_decide_the_size_range():
     tally.add({"regions": [{"bbox": CAR, "area": 5000}]}, {})
     summary = tally.summary()
     assert (summary["APsmall"], summary["APmedium"]) == (None, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("options", "option"),
-    [
-        pytest.param({"boxes": "a..b"}, "boxes", id="malformed-path"),
-        pytest.param({"class_": "**.class"}, "class", id="any-depth-path"),
-        pytest.param({"format": "yolo"}, "format", id="unknown-format"),
-        pytest.param({"iou_threshold": 0}, "iou_threshold", id="zero-threshold"),
-        pytest.param({"max_detections": (5, 1)}, "max_detections", id="decreasing-numbers"),
-        pytest.param({"areas": {"odd": (9, 1)}}, "areas", id="inverted-range"),
-        pytest.param({"iou_thresholds": (2,)}, "iou_thresholds", id="threshold-above-1"),
-        pytest.param({"pass_threshold": 2}, "pass_threshold", id="pass-threshold-above-1"),
-    ],
-)
-def test_invalid_options_are_rejected(options, option):
-    with pytest.raises(OptionError) as caught:
-        DetectionAp(**options)
-    assert caught.value.option == option
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import FrozenInstanceError, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pytest
@@ -67,12 +67,6 @@ def test_evaluator_can_be_pickled(evaluator):
     assert sent.evaluate(*PAIRS[1]) == evaluator.evaluate(*PAIRS[1])
 
 
-@evaluators
-def test_evaluator_is_frozen(evaluator):
-    with pytest.raises(FrozenInstanceError):
-        evaluator.pass_threshold = 0.1
-
-
 @pytest.mark.parametrize("evaluator", [each for each in EVALUATORS if each.rules is not None])
 @pytest.mark.parametrize("candidate", [*(pair[1] for pair in PAIRS), MISSING], ids=range(4))
 def test_outcomes_of_the_same_rules_can_be_scored_directly(evaluator, candidate):
@@ -84,10 +78,6 @@ def test_outcomes_of_the_same_rules_can_be_scored_directly(evaluator, candidate)
         assert evaluator.score_outcomes(outcomes, plan.table, case) == evaluator.evaluate(
             expected, candidate
         )
-
-
-def test_line_items_have_no_document_rules():
-    assert LineItems(path="a").rules is None
 
 
 def test_plan_is_compiled_once_for_sequential_cases(monkeypatch):

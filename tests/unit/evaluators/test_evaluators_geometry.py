@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.errors import MissingExtra, OptionError
+from fieldmark.errors import MissingExtra
 from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.geometry import CoordinateDistance, IouScore
 from fieldmark.model.json import MISSING
@@ -151,24 +151,6 @@ def test_page_size_is_read_from_the_truth():
     assert without_size.misses == ("size (no page size)",)
 
 
-@pytest.mark.parametrize(
-    ("options", "option"),
-    [
-        pytest.param({"matching": "hungarian"}, "matching", id="unknown-matching"),
-        pytest.param({"threshold": 2}, "threshold", id="threshold-above-1"),
-        pytest.param({"pass_threshold": -1}, "pass_threshold", id="negative-pass-threshold"),
-        pytest.param({"format": "yolo"}, "format", id="unknown-format"),
-        pytest.param({"max_rows": -1}, "max_rows", id="negative-rows"),
-        pytest.param({"path": "**.box"}, "path", id="any-depth-path"),
-        pytest.param({"expected_scale": [0, 1]}, "expected_scale", id="zero-scale"),
-    ],
-)
-def test_invalid_options_are_rejected(options, option):
-    with pytest.raises(OptionError) as caught:
-        IouScore(**options)
-    assert caught.value.option == option
-
-
 def test_polygons_without_shapely_are_rejected(monkeypatch):
     monkeypatch.setattr(overlap_module, "has_shapely", lambda: False)
     with pytest.raises(MissingExtra, match="geometry"):
@@ -233,17 +215,3 @@ def test_misses_score_0_with_a_reason(expected, candidate, miss):
     other = {} if candidate is MISSING else {"at": candidate}
     got = CoordinateDistance(path="at", threshold=1).evaluate({"at": expected}, other)
     assert (got.score, got.misses) == (0.0, (miss,))
-
-
-@pytest.mark.parametrize(
-    ("options", "option"),
-    [
-        pytest.param({"metric": "haversine"}, "metric", id="unknown-metric"),
-        pytest.param({"threshold": -1}, "threshold", id="negative-threshold"),
-        pytest.param({"matching": "set"}, "matching", id="unknown-matching"),
-    ],
-)
-def test_invalid_distance_options_are_rejected(options, option):
-    with pytest.raises(OptionError) as caught:
-        CoordinateDistance(**options)
-    assert caught.value.option == option

@@ -8,6 +8,7 @@ import math
 import pytest
 from hypothesis import given
 
+from fieldmark.evaluators.base import Status
 from fieldmark.judges.judge_protocol import (
     InvalidResponseError,
     encode_request,
@@ -148,6 +149,70 @@ def test_case_data_never_becomes_part_of_the_command(name, tmp_path):
     result = judge_case("environment", case=case, cwd=tmp_path, config={name: name})
     assert result.details["argv"] == ["environment"]
     assert not list(tmp_path.iterdir())
+
+
+# --- responses ------------------------------------------------------------------------------------
+
+
+def encoded(response):
+    return response.encode() if isinstance(response, str) else response
+
+
+@pytest.mark.parametrize(
+    ("response", "score"),
+    [
+        pytest.param('{"score": 0}', 0.0, id="score-zero"),
+        pytest.param('{"score": -0.0}', 0.0, id="negative-zero"),
+        pytest.param('{"score": 5e-1}', 0.5, id="exponent"),
+        pytest.param(' \n\t{"score": 1}\r\n\n', 1.0, id="surrounding-whitespace"),
+        pytest.param('{\n  "score":\n 1\n}', 1.0, id="several-lines"),
+        pytest.param('{"score": 1, "verdict": "fail", "x": [1]}', 1.0, id="unknown-keys"),
+    ],
+)  # fmt: skip
+def test_valid_response_is_a_score(response, score):
+    found = parse_response(encoded(response), 0.8)
+    assert (found.score, found.status) == (score, Status.OK)
+    assert found.verdict is (Verdict.PASS if score >= 0.8 else Verdict.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("response", "message"),
+    [
+        pytest.param(" \n \n", "no response on standard output", id="only-whitespace"),
+        pytest.param("1.0", "must be an object, got a number", id="number"),
+        pytest.param("[1]", "must be an object, got an array", id="array"),
+        pytest.param('"score: 1"', "must be an object, got a string", id="string"),
+        pytest.param('{"score": 1', "incomplete JSON", id="incomplete"),
+        pytest.param('{"score": 1} // fine', "single JSON object without other text", id="comment"),
+        pytest.param('```json\n{"score": 1}\n```', "not valid JSON", id="code-fence"),
+        pytest.param('Score:\n{"score": 1}', "not valid JSON", id="text-before"),
+        pytest.param('{"score": 1}\ndone', "single JSON object without other text", id="text-after"),
+        pytest.param('{"score": 1}{"score": 1}', "single JSON object without other text", id="two-objects"),
+        pytest.param(b'{"score": 1}\0', "single JSON object without other text", id="trailing-nul"),
+        pytest.param('{"score": 01}', "not valid JSON", id="leading-zero"),
+        pytest.param('{"score": 1, "details": {"a": 1, "a": 2}}', "duplicate key", id="duplicate-nested-key"),
+        pytest.param('{"score": 1}'.encode("utf-16"), "not UTF-8", id="utf-16"),
+        pytest.param('\ufeff{"score": 1}'.encode(), "starts with a byte order mark", id="byte-order-mark"),
+        pytest.param('{"score": 1, "reasoning": "a\nb"}', "not valid JSON", id="line-break-in-string"),
+        pytest.param("{}", "no score", id="no-score"),
+        pytest.param('{"score": null}', "score must be a number, got null", id="score-null"),
+        pytest.param('{"score": "0.9"}', "score must be a number, got a string", id="score-string"),
+        pytest.param('{"score": true}', "score must be a number, got a boolean", id="score-true"),
+        pytest.param('{"score": -0.1}', "score must be between 0 and 1", id="negative-score"),
+        pytest.param('{"score": NaN}', "NaN, which is not a finite number", id="nan"),
+        pytest.param('{"score": Infinity}', "Infinity, which is not", id="infinity"),
+        pytest.param('{"score": 1e999}', "1e999, which is not", id="overflow"),
+        pytest.param('{"score": 1, "details": {"x": -Infinity}}', "-Infinity, which", id="nested-infinity"),
+        pytest.param('{"score": 1, "details": {"x": 1' + "0" * 1000 + "}}", "an integer with more than 1,000 digits", id="huge-integer"),
+        pytest.param('{"score": 1, "hits": ["a", 1]}', "hits must contain only strings, got a number", id="hits-with-a-number"),
+        pytest.param('{"score": 1, "reasoning": 7}', "reasoning must be a string", id="reasoning-number"),
+        pytest.param('{"score": 1, "details": []}', "details must be an object, got an array", id="details-array"),
+        pytest.param('{"score": 1, "details": null}', "details must be an object, got null", id="details-null"),
+    ],
+)  # fmt: skip
+def test_invalid_response_is_an_error_with_the_reason(response, message):
+    with pytest.raises(InvalidResponseError, match=message):
+        parse_response(encoded(response), 0.8)
 
 
 # --- responses with checks ------------------------------------------------------------------------

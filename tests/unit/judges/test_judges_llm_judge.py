@@ -7,7 +7,7 @@ from base64 import b64encode
 
 import pytest
 
-from edges.llm_server import NONCE, Exchange, first, serving, status
+from edges.llm_server import NONCE, Exchange, serving
 from fieldmark.compare.prompt_injection import INJECTION_WARNING
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
@@ -15,7 +15,6 @@ from fieldmark.judges import retry
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.retry import Clock
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
-from fieldmark.model.json import MISSING
 from waiting import TIMEOUT
 
 CRITERIA = (
@@ -143,12 +142,6 @@ def test_unknown_choice_is_an_error(choice):
     assert "a choice is not one of the given choices" in result.reasoning
 
 
-def test_majority_of_choices():
-    with serving(by_seed("wrong", "right", "right")) as server:
-        result = judge_case(server, choices=CHOICES, samples=3, seed=0, aggregate="majority")
-    assert result.score == 1.0
-
-
 def test_examples_are_part_of_the_prompt_and_of_the_identity():
     examples = [
         {"expected": {"a": "b"}, "candidate": {"a": "c"}, "grade": 0.25, "reason": "Other fact."},
@@ -163,14 +156,6 @@ def test_examples_are_part_of_the_prompt_and_of_the_identity():
     given = {"model": "m", "rubric": "Right?"}
     plain, taught = LlmJudge(**given), LlmJudge(**given, examples=examples[:1])
     assert plain.identity()["prompt"]["sha256"] != taught.identity()["prompt"]["sha256"]
-
-
-def test_example_with_a_choice():
-    example = {"candidate": "x", "grade": "wrong", "reason": "Not stated."}
-    with serving(lambda e: e.succeed("right")) as server:
-        judge_case(server, choices=CHOICES, examples=[example])
-    prompt = server.requests[0]["messages"][-1]["content"]
-    assert '[{"id": "rubric", "reason": "Not stated.", "choice": "wrong"}]' in prompt
 
 
 def test_template_replaces_the_task_and_keeps_data_in_blocks():
@@ -377,31 +362,6 @@ def test_case_that_is_too_large_is_an_error():
     assert server.attempts == 0
 
 
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        pytest.param(status(400), "HTTP 400", id="bad-request"),
-        pytest.param(status(500), "4 attempts", id="server-error"),
-        pytest.param(lambda e: e.respond('{"score": 1}'), "nonce", id="no-nonce"),
-        pytest.param(lambda e: e.respond(e.content(score=2)), "between 0 and 1", id="out-of-range"),
-        pytest.param(
-            lambda e: e.respond(e.content(score=10**400)), "between 0 and 1", id="too-large-integer"
-        ),
-    ],
-)
-def test_failed_judge_is_an_error_and_never_a_score(script, message):
-    with serving(script) as server:
-        result = judge_case(server)
-    assert result.status is Status.ERROR
-    assert (result.score, result.verdict) == (None, None)
-    assert message in result.reasoning
-
-
-def test_response_after_retries_counts():
-    with serving(first(2, status(503))) as server:
-        assert judge_case(server).score == 0.9
-
-
 def test_every_case_is_an_error_without_a_key():
     judge = LlmJudge(model="m", base_url="https://models.example.test", rubric="x", cache=False)
     assert "OPENAI_API_KEY is not set" in judge.unready()
@@ -416,23 +376,11 @@ def test_every_case_is_an_error_without_a_key():
         pytest.param({"rubric": " "}, "rubric", id="blank-rubric"),
         pytest.param({"rubric": "x", "criteria": CRITERIA}, "criteria", id="both"),
         pytest.param({"criteria": [{"name": "a"}]}, "criteria", id="criterion-without-text"),
-        pytest.param({"criteria": [{"name": "a", "text": "b", "wieght": 1}]}, "criteria", id="misspelled-key"),
         pytest.param({"criteria": [{"name": "a", "text": "b"}] * 2}, "criteria", id="duplicate-criterion"),
-        pytest.param({"criteria": [{"name": "a", "text": "b", "weight": -1}]}, "criteria", id="negative-weight"),
         pytest.param({"criteria": [{"name": "a", "text": "b", "weight": 0}]}, "criteria", id="zero-total-weight"),
-        pytest.param({"rubric": "x", "samples": 0}, "samples", id="no-samples"),
-        pytest.param({"rubric": "x", "pass_threshold": 2}, "pass_threshold", id="threshold-above-one"),
         pytest.param({"rubric": "x", "per": "field"}, "fields", id="per-field-without-fields"),
         pytest.param({"rubric": "x", "fields": ["a"]}, "fields", id="fields-without-per-field"),
         pytest.param({"rubric": "x", "per": "field", "fields": ["a[*].b"]}, "fields", id="wildcard-field"),
-        pytest.param({"rubric": "x", "per": "row"}, "per", id="unknown-per"),
-        pytest.param({"rubric": "x", "model": " "}, "model", id="blank-model"),
-        pytest.param({"rubric": "x", "temperature": 3}, "temperature", id="temperature-above-maximum"),
-        pytest.param({"rubric": "x", "retries": -1}, "retries", id="negative-retries"),
-        pytest.param({"rubric": "x", "concurrency": 0}, "concurrency", id="zero-concurrency"),
-        pytest.param({"rubric": "x", "timeout": 0}, "timeout", id="zero-timeout"),
-        pytest.param({"rubric": "x", "timeout": float("nan")}, "timeout", id="nan-timeout"),
-        pytest.param({"rubric": "x", "per_minute": 0}, "per_minute", id="zero-rate"),
         pytest.param({"rubric": "x", "max_cost": 1}, "max_cost", id="cost-budget-without-prices"),
         pytest.param({"rubric": "x", "offline": True, "cache": False}, "offline", id="offline-without-cache"),
         pytest.param({"rubric": "x", "request": {"messages": []}}, "request", id="reserved-parameter"),
@@ -442,19 +390,15 @@ def test_every_case_is_an_error_without_a_key():
         pytest.param({"rubric": "x", "template": "Is {{candidat}} right?"}, "template", id="unknown-variable"),
         pytest.param({"rubric": "x", "template": "Is it right?"}, "template", id="template-without-candidate"),
         pytest.param({"rubric": "x", "choices": {"a": 2}}, "choices", id="score-of-a-choice"),
-        pytest.param({"rubric": "x", "choices": {"a": {"scor": 1}}}, "choices", id="key-of-a-choice"),
         pytest.param({"rubric": "x", "examples": [{"candidate": 1}]}, "examples", id="example-without-grade"),
         pytest.param({"rubric": "x", "examples": [{"candidate": 1, "grade": "a"}]}, "examples", id="grade-of-an-example"),
-        pytest.param({"rubric": "x", "examples": [{"candidate": 1, "grade": 1, "scor": 1}]}, "examples", id="key-of-an-example"),
         pytest.param({"rubric": "x", "choices": {"a": 1}, "examples": [{"candidate": 1, "grade": 1}]}, "examples", id="example-without-choice"),
-        pytest.param({"rubric": "x", "aggregate": "max"}, "aggregate", id="unknown-aggregate"),
         pytest.param({"rubric": "x", "descriptions": {"a": "b"}}, "descriptions", id="description-of-no-field"),
         pytest.param({"rubric": "x", "images": ["candidate.scan"]}, "images", id="image-elsewhere"),
         pytest.param({"rubric": "x", "prompt_version": 1, "choices": {"a": 1}}, "choices", id="choices-in-version-1"),
         pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_total_tokens": 9}, "request", id="token-budget-without-limit"),
         pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_cost": 1, "input_price": 1, "output_price": 1}, "request", id="cost-budget-without-limit"),
         pytest.param({"rubric": "x", "request": {"max_completion_tokens": "9"}}, "request.max_completion_tokens", id="limit-not-a-number"),
-        pytest.param({"rubric": "x", "reply_format": "xml"}, "reply_format", id="unknown-format"),
         pytest.param({"rubric": "x", "base_url": "http://models.example.test"}, "base_url", id="remote-host-without-https"),
         pytest.param({"rubric": "x", "base_url": "https://169.254.169.254/"}, "base_url", id="metadata-address"),
     ],
@@ -521,7 +465,3 @@ def test_budget_reserves_the_maximum_response(max_response_tokens, calls):
         result = judge_case(server, request=request, max_total_tokens=10_000)
     assert server.attempts == calls
     assert (result.status is Status.ERROR) is not bool(calls)
-
-
-def test_case_has_both_documents():
-    assert MISSING not in (CASE.expected, CASE.candidate)

@@ -9,7 +9,7 @@ import types
 import pytest
 
 from edges.llm_server import first, serving, status
-from fieldmark.compare.semantic import Semantic, is_guarded, is_persuadable
+from fieldmark.compare.semantic import is_guarded, is_persuadable
 from fieldmark.errors import OptionError
 from fieldmark.judges import retry, similarity_providers
 from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
@@ -106,29 +106,6 @@ def test_strings_are_sent_in_batches_and_long_ones_not_at_all():
 def test_guarded_and_persuadable_providers(provider, guarded, persuadable):
     assert is_guarded(provider) is guarded
     assert is_persuadable(provider) is persuadable
-
-
-def test_language_model_is_called_without_guards():
-    with serving(lambda e: e.succeed(0.95)) as server:
-        provider = OpenAi(model="m", base_url=server.url, cache=False)
-        comparison = Semantic(provider=provider).compare("John Smith", "John Smyth")
-    assert comparison.similarity == 0.95
-    assert server.attempts == 1
-
-
-@pytest.mark.parametrize(
-    ("expected", "candidate"),
-    [
-        pytest.param("x" * 20_001, "y", id="expected"),
-        pytest.param("y", "x" * 20_001, id="candidate"),
-    ],
-)
-def test_long_strings_are_not_sent(expected, candidate):
-    with serving() as server:
-        provider = OpenAi(model="m", base_url=server.url, cache=False)
-        answers = provider.similarities([(expected, candidate), ("a b", "b c")])
-    assert answers[0].reason is Reason.TOO_LONG
-    assert answers[1] == 0.9
 
 
 # --- conventions ----------------------------------------------------------------------------------

@@ -104,8 +104,3 @@ def test_candidate_that_is_too_large_is_an_error_and_not_sent():
     assert score.status is Status.ERROR
     assert "the data exceeds the limit of 200,000 characters" in score.reasoning
     assert server.attempts == 0
-
-
-def test_blank_policy_is_rejected():
-    with pytest.raises(OptionError):
-        LlmSafety(model="m", policy=" ")

@@ -15,6 +15,7 @@ from fieldmark.metrics.agreement import (
     best_threshold,
     cross_validate,
     sweep,
+    threshold_between,
     threshold_for,
 )
 from reference import agreement_oracle as oracle
@@ -126,6 +127,22 @@ def test_sweep_returns_the_agreement_at_each_threshold(judged):
 
 def test_no_best_threshold_without_labels():
     assert best_threshold([]) is None
+
+
+@pytest.mark.parametrize(
+    ("below", "level", "threshold"),
+    [
+        pytest.param(None, 0.123456, 0.123456, id="lowest-similarity"),
+        pytest.param(0.1, 0.9, 0.5, id="middle"),
+        pytest.param(0.412, 0.437, 0.42, id="two-decimals"),
+        pytest.param(0.42, 0.43, 0.43, id="rounded-up-to-the-level"),
+        pytest.param(0.421, 0.424, 0.422, id="three-decimals"),
+        pytest.param(0.4211, 0.4219, 0.4215, id="four-decimals"),
+        pytest.param(0.5, 0.5 + 1e-12, 0.5 + 1e-12, id="no-decimals-between"),
+    ],
+)
+def test_threshold_has_as_few_decimals_as_possible(below, level, threshold):
+    assert threshold_between(below, level) == threshold
 
 
 # --- against definitions --------------------------------------------------------------------------

@@ -60,9 +60,16 @@ def test_quantile_is_that_of_the_normal_distribution():
     assert NormalDist().inv_cdf(0.975) == NORMAL_QUANTILE
 
 
-def test_each_resample_draws_as_many_cases_as_there_are():
+@pytest.mark.parametrize("resamples", [1, 2, 50, 63, 64, 65, 66, 129])
+def test_each_resample_draws_as_many_cases_as_there_are(resamples):
+    weights = resampling_weights(40, resamples, seed=0)
+    assert weights.shape == (resamples + 1, 40)
+    assert (weights.sum(axis=1) == 40).all()
+    assert [row for row, own in enumerate(weights) if (own == 1).all()] == [0]
+
+
+def test_resamples_depend_only_on_the_seed():
     weights = resampling_weights(7, 50, seed=0)
-    assert (weights[0] == 1).all()
     assert (weights.sum(axis=1) == 7).all()
     assert (weights == resampling_weights(7, 50, seed=0)).all()
     assert not (weights == resampling_weights(7, 50, seed=1)).all()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pickle
 
+from metrics_cells import block_of
 from sampled_runs import Run, drawn
 
 from fieldmark.metrics.case_sample import CaseSample, Threshold
+from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.outcomes import AttributeTable
 
@@ -25,6 +27,19 @@ def test_parts_with_a_shared_threshold_contain_the_sample_of_the_whole():
     assert [row.id for row in merged.rows()] == [row.id for row in whole.sample.rows()]
     assert merged.cases == 900
     assert sent < 5 * 64
+
+
+def test_cases_are_added_one_by_one_or_many_at_a_time():
+    run = Run(drawn(900), limit=64)
+    counter = CaseCounter(run.convention, run.table)
+    blocks = [block_of(fields, run.table) for _, fields in drawn(900)]
+    sample = CaseSample(run.table, limit=64)
+    for start in range(0, 900, 300):
+        part = slice(start, start + 300)
+        ids = [name for name, _ in drawn(900)[part]]
+        sample.add_all(ids, blocks[part], [*map(counter.stats, blocks[part])])
+    assert sample.cases == 900
+    assert sample.rows() == run.sample.rows()
 
 
 def test_merged_sample_keeps_the_attributes_of_its_cases():

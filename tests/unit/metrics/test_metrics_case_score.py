@@ -115,6 +115,15 @@ def test_undefined_f1_counts_in_a_mean_unless_there_is_nothing_to_count(word, sc
     assert stats.f1_in_mean == (None if vacuous else score)
 
 
+@pytest.mark.parametrize("zero", ["zero", "undefined"])
+@single_field
+def test_by_case_with_an_undefined_f1_without_a_match(word, score, vacuous, zero):
+    options = {"zero": zero, "both_empty": "true_negative", "f1_when_no_match": "undefined"}
+    stats = stats_of("taxonomy", [("a", word)], options=options)
+    vacuous_score = 1.0 if zero == "undefined" else 0.0
+    assert (stats.score, stats.vacuous) == (vacuous_score if vacuous else score, vacuous)
+
+
 @single_field
 def test_by_case_with_undefined_rates(word, score, vacuous):
     options = {"zero": "undefined", "both_empty": "true_negative"}

@@ -17,7 +17,7 @@ from fieldmark.metrics.conventions import (
     RqsForm,
     find_convention,
 )
-from fieldmark.metrics.identity import canonical_sha256, describe, described
+from fieldmark.metrics.identity import canonical_sha256, describe, described, without_paths
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 
 
@@ -144,6 +144,15 @@ def test_comparison_hash_depends_on_options_but_not_on_weights():
     assert hashed(weight=2.0) == hashed(weight=1.0)
 
 
+def test_comparison_hash_depends_on_further_rules_and_their_names():
+    convention, fuzzy, exact = CONVENTIONS["confusion"], Rules(default=Fuzzy()), Rules()
+    others = [None, {"a": fuzzy}, {"b": fuzzy}, {"a": exact}, {"a": fuzzy, "b": fuzzy}]
+    hashes = [convention.comparison_sha256(exact, each) for each in others]
+    assert len(set(hashes)) == len(others)
+    assert convention.comparison_sha256(exact, {}) == hashes[0]
+    assert convention.comparison_sha256(fuzzy, {"a": fuzzy}) not in hashes
+
+
 def test_counting_hash_distinguishes_counting_options():
     hashes = {each.counting_sha256() for each in CONVENTIONS.values()}
     assert len(hashes) == len(CONVENTIONS)
@@ -185,6 +194,20 @@ class Inner:
 )
 def test_option_value_as_json(value, text):
     assert describe(value) == text
+
+
+@pytest.mark.parametrize(
+    ("options", "without"),
+    [
+        pytest.param({"cwd": "/a", "limit": 1}, {"limit": 1}, id="working-directory"),
+        pytest.param({"script": "a.py", "location": "/b"}, {}, id="nothing-else"),
+        pytest.param([{"cwd": "/a"}, {"x": {"script": 1, "y": 2}}], [{}, {"x": {"y": 2}}], id="at-any-depth"),
+        pytest.param({"path": "a.b"}, {"path": "a.b"}, id="path-of-a-field"),
+        pytest.param("cwd", "cwd", id="text"),
+    ],
+)  # fmt: skip
+def test_paths_of_files_are_left_out_of_options(options, without):
+    assert without_paths(options) == without
 
 
 def test_numbers_of_any_length_have_a_hash():

@@ -112,13 +112,18 @@ def test_ap50_and_ar100(truths, detections, ap50, ar100):
         pytest.param(100, {"APsmall"}, id="small"),
         pytest.param(32**2, {"APsmall", "APmedium"}, id="bounds-belong-to-both-ranges"),
         pytest.param(5000, {"APmedium"}, id="medium"),
+        pytest.param(96**2, {"APmedium", "APlarge"}, id="upper-bound-of-medium"),
         pytest.param(20_000, {"APlarge"}, id="large"),
+        pytest.param(1e10, {"APlarge"}, id="largest"),
+        pytest.param(1e10 + 1, set(), id="too-large"),
+        pytest.param(0, {"APsmall"}, id="no-area"),
     ],
 )
 def test_regions_belong_to_size_ranges(area, defined):
     metrics = coco_ap(truth((0, 0, 10, 10), area=area), [])
     spans = {f"AP{span}" for span in ("small", "medium", "large")}
     assert {name for name in spans if metrics[name] is not None} == defined
+    assert metrics["AP"] == (0.0 if defined else None)
 
 
 def test_region_without_an_area_has_that_of_its_box():
@@ -281,12 +286,63 @@ def test_invalid_pascal_threshold_is_rejected():
         pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 9), "a", 1.0), DetectedRegion((0, 0, 9, 9), "a")], 9, [(0, 0)], [], [1], id="score-is-1-by-default"),
         pytest.param([TruthRegion((0.1, 0.1, 0.2, 0.2), "a")], [DetectedRegion((0.1, 0.1, 0.2, 0.2), "a")], 9, [(0, 0)], [], [], id="coordinates-from-0-to-1"),
         pytest.param([TruthRegion((0, 0, 0, 0), "a")], [DetectedRegion((0, 0, 0, 0), "a")], 9, [], [0], [0], id="regions-without-area"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a")], [DetectedRegion((0, 0, 8, 4), "a")], 9, [(0, 0)], [], [], id="overlap-at-the-threshold"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a")], [DetectedRegion((0, 0, 8, 3), "a")], 9, [], [0], [0], id="overlap-below-the-threshold"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a", crowd=True)], [DetectedRegion((4, 0, 8, 8), "a")], 9, [], [], [], id="half-inside-a-crowd"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a", crowd=True)], [DetectedRegion((5, 0, 8, 8), "a")], 9, [], [], [0], id="less-than-half-inside-a-crowd"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a", crowd=True), TruthRegion((0, 0, 80, 8), "a", crowd=True)], [DetectedRegion((0, 0, 80, 8), "a")], 9, [], [], [], id="inside-one-of-two-crowds"),
+        pytest.param([TruthRegion((0, 0, 80, 8), "a", crowd=True), TruthRegion((0, 0, 8, 8), "a", crowd=True)], [DetectedRegion((0, 0, 80, 8), "a")], 9, [], [], [], id="inside-the-first-of-two-crowds"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a", crowd=True), TruthRegion((0, 0, 8, 6), "a")], [DetectedRegion((0, 0, 8, 8), "a")], 9, [(1, 0)], [], [], id="region-before-crowd"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a"), TruthRegion((0, 0, 8, 8), "a")], [DetectedRegion((0, 0, 8, 8), "a")], 9, [(1, 0)], [0], [], id="later-of-equal-overlaps"),
+        pytest.param([TruthRegion((0, 0, 8, 7), "a"), TruthRegion((0, 0, 8, 5), "a")], [DetectedRegion((0, 0, 8, 8), "a")], 9, [(0, 0)], [1], [], id="largest-overlap"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a"), TruthRegion((0, 0, 8, 8), "b")], [DetectedRegion((0, 0, 8, 8), "b", 0.9), DetectedRegion((0, 0, 8, 8), "a", 0.5)], 1, [(0, 1), (1, 0)], [], [], id="detection-limit-by-class"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a"), TruthRegion((50, 0, 8, 8), "a")], [DetectedRegion((90, 0, 8, 8), "a", 0.1), DetectedRegion((50, 0, 8, 8), "a", 0.2), DetectedRegion((70, 0, 8, 8), "a", 0.9), DetectedRegion((0, 0, 8, 8), "a", 0.3)], 9, [(0, 3), (1, 1)], [], [0, 2], id="in-the-order-of-the-lists"),
+        pytest.param([TruthRegion((0, 0, 8, 8), "a")], [DetectedRegion((8, 0, 8, 8), "a"), DetectedRegion((0, 8, 8, 8), "a")], 9, [], [0], [0, 1], id="touching-regions"),
     ],
 )  # fmt: skip
 def test_matching_in_one_image(truths, detections, most, pairs, missing, extra):
     got = match_image(truths, detections, 0.5, most)
     assert [pair[:2] for pair in got.pairs] == pairs
     assert (got.missing, got.extra) == (missing, extra)
+
+
+def pixels(extent, margin):
+    left, top, width, height = map(int, extent)
+    across = range(left, left + width + margin)
+    return {(x, y) for x in across for y in range(top, top + height + margin)}
+
+
+@pytest.mark.parametrize("margin", [0, 1])
+@pytest.mark.parametrize("block", [3, 1 << 20])
+def test_overlaps_are_shares_of_pixels(margin, block, monkeypatch):
+    """The oracle counts pixels. With a margin, a region includes its last row and column."""
+    monkeypatch.setattr(detections, "_BLOCK", block)
+    random = np.random.default_rng(5)
+    extents = random.integers(1, 7, size=(2, 30, 4)).astype(float).tolist()
+    images = [
+        (
+            [TruthRegion(tuple(e), "ab"[n % 2], crowd=n % 5 == 0) for n, e in enumerate(truths)],
+            [DetectedRegion(tuple(e), "ba"[n % 2], n % 4) for n, e in enumerate(found)],
+        )
+        for truths, found in ([e[start : start + 10] for e in extents] for start in (0, 10, 20))
+    ]
+    table = gathered([images]).table()
+    by_score = detections.ordered(table, 9)
+    order = np.argsort(table.truth_key, kind="stable")
+    pairs = detections.overlapping(table, by_score, order, 0.25, margin)
+    shares = {}
+    for number, (key, extent) in enumerate(zip(by_score.key, by_score.extent, strict=True)):
+        own = pixels(extent, margin)
+        for position, index in enumerate(order):
+            other = pixels(table.truth_extent[index], margin)
+            whole = own if table.crowd[index] else own | other
+            share = len(own & other) / len(whole)
+            if table.truth_key[index] == key and share >= 0.25:
+                shares[number, position] = share
+    assert len(shares) > 20
+    assert dict(zip(zip(pairs.detection, pairs.truth, strict=True), pairs.iou, strict=True)) == (
+        pytest.approx(shares)
+    )
 
 
 def test_equal_regions_match_at_any_threshold_despite_rounding():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,9 @@ from fieldmark.metrics.difference import (
     paired_metrics,
 )
 from fieldmark.metrics.leaderboard import (
+    RunUsage,
     SharedCases,
+    attribute_rankings,
     best_runs,
     compare_runs,
     cost_frontier,
@@ -37,19 +40,23 @@ METRICS = {
 }
 
 
-def runs_of(*cases):
-    """Return the shared cases of runs; a case has a mapping from attributes to facts per run."""
+def runs_of(*cases, evaluators=None):
+    """Return the shared cases of runs; a case has a mapping from attributes to facts per run.
+
+    `evaluators` are the scores of each case in each run.
+    """
     table = AttributeTable()
     counter = CaseCounter(DEFAULT_CONVENTION, table)
-    shared = SharedCases(runs=len(cases[0]))
+    shared = SharedCases(runs=len(cases[0]), scores=("absent", "judge"))
     slow = [[] for _ in cases[0]]
     sides_of = []
-    for case in cases:
+    evaluators = evaluators or [[{}] * len(cases[0])] * len(cases)
+    for case, scores_of in zip(cases, evaluators, strict=True):
         sides = []
-        for run, fields in zip(slow, case, strict=True):
+        for run, fields, scores in zip(slow, case, scores_of, strict=True):
             block = block_of(list(fields.items()), table)
             stats = counter.stats(block)
-            sides.append(CaseInRun(block=block, stats=stats, table=table))
+            sides.append(CaseInRun(block=block, stats=stats, table=table, evaluators=scores))
             run.append((stats.score, {name: COUNTS[fact] for name, fact in fields.items()}))
         shared.add(sides)
         sides_of.append(sides)
@@ -90,20 +97,50 @@ def test_a_pair_has_the_result_of_its_own_comparison():
         [{"a": facts[(n * 7 + run * n) % 3], "b": facts[(n // 2 + run) % 3]} for run in range(3)]
         for n in range(12)
     ]
-    shared, table, _, sides = runs_of(*cases)
+    # One evaluator did not score every case.
+    scores = [
+        [{"judge": (n * 5 + run * 3) % 7 / 8} if n % 4 or run else {} for run in range(3)]
+        for n in range(12)
+    ]
+    shared, table, _, sides = runs_of(*cases, evaluators=scores)
     order = [2, 0, 1]
     for first, second in combinations(range(3), 2):
-        pairs = PairedCases()
+        pairs = PairedCases(evaluators=["judge"])
         for number, case in enumerate(sides):
             pairs.add(str(number), case[order[second]], case[order[first]])
-        alone = paired_metrics(pairs, table, table, COUNTING, QUICK).headline
-        for metric in ("mean_score", "macro_f1_by_attribute", "micro_f1", "completeness", "rqs"):
+        alone = paired_metrics(pairs, table, table, COUNTING, QUICK)
+        metrics = ("mean_score", "macro_f1_by_attribute", "micro_f1", "completeness", "rqs")
+        for metric in (*metrics, "judge"):
             found = compare_runs(shared, order, table, COUNTING, metric, [None] * 3, QUICK)
-            each, want = found.pairs[first, second], alone[metric]
+            each, want = found.pairs[first, second], {**alone.headline, **alone.evaluators}[metric]
             assert (each.delta, each.p) == (want.delta, want.p)
             # With more than one test, more pairs have too few differing cases.
             assert each.interval == (want.interval if each.is_tested else None)
-            assert (each.improved, each.worse) == (want.improved, want.worse)
+            if metric != "judge":
+                assert (each.improved, each.worse) == (want.improved, want.worse)
+
+
+def test_mean_of_an_evaluator_covers_the_cases_that_it_scored():
+    scores = [[{"judge": 0.25}, {}], [{"judge": 0.75}, {"judge": 1.0}], [{}, {}]]
+    shared, *_ = runs_of(*[[{"a": "match"}] * 2] * 3, evaluators=scores)
+    assert [shared.mean(run, "judge") for run in range(2)] == [0.5, 1.0]
+    assert shared.mean(0, "absent") is None
+
+
+@pytest.mark.parametrize("metric", ["mean_score", "judge"])
+def test_interval_of_each_run_is_around_its_own_estimate(metric):
+    """Of 60 cases, a quarter, half and three quarters are right: ± 2 √(p (1 - p) / 60)."""
+    right = [[n % 4 < run + 1 for run in range(3)] for n in range(60)]
+    cases = [[{"a": "match" if own else "omission"} for own in case] for case in right]
+    scores = [[{"judge": float(own)} for own in case] for case in right]
+    shared, table, _, _ = runs_of(*cases, evaluators=scores)
+    order, estimates = [2, 0, 1], [0.75, 0.25, 0.5]
+    effort = ResamplingOptions(resamples=1_000, permutations=99)
+    found = compare_runs(shared, order, table, COUNTING, metric, estimates, effort)
+    for estimate, (low, high) in zip(estimates, found.intervals, strict=True):
+        width = 2 * (estimate * (1 - estimate) / 60) ** 0.5
+        assert (estimate - low, high - estimate) == pytest.approx((width, width), rel=0.25)
+    assert found.pairs[0, 1].delta == 0.5
 
 
 def difference(word):
@@ -131,6 +168,39 @@ TOLD, SAME, FEW = map(difference, ["better", "no difference", "too few cases to 
 def test_runs_that_cannot_be_told_from_the_best(values, words, best):
     pairs = dict(zip(combinations(range(3), 2), words, strict=True))
     assert best_runs(values, pairs) == best
+
+
+UNDEFINED, HALF, ALL, NONE = (0, 0, 0), (1, 1, 1), (2, 0, 0), (0, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("counts", "rankings"),
+    [
+        pytest.param([{"a": HALF}, {"a": ALL}, {"a": ALL}], [("a", (0.5, 1.0, 1.0), (1, 2), True, 0.5)], id="two-best"),
+        pytest.param([{"a": HALF}, {"a": HALF}], [("a", (0.5, 0.5), (0, 1), False, 0.0)], id="all-equal"),
+        pytest.param([{"a": HALF}, {}], [("a", (0.5, 1.0), (1,), True, 0.5)], id="attribute-of-one-run"),
+        pytest.param([{"a": NONE}, {"a": UNDEFINED}], [("a", (0.0, 1.0), (1,), True, 1.0)], id="nothing-to-count-in-one-run"),
+        pytest.param([{"a": UNDEFINED}, {"a": UNDEFINED}], [], id="nothing-to-count"),
+        pytest.param(
+            [{"c": ALL, "b": HALF, "a": NONE, "d": NONE}, {"a": NONE, "b": ALL, "c": NONE, "d": HALF}],
+            [("c", (1.0, 0.0), (0,), True, 1.0), ("b", (0.5, 1.0), (1,), True, 0.5),
+             ("d", (0.0, 0.5), (1,), True, 0.5), ("a", (0.0, 0.0), (0, 1), False, 0.0)],
+            id="largest-difference-first-then-by-path",
+        ),
+        pytest.param([{"a": (7, 3, 0)}, {"a": (14, 6, 0)}], [("a", (14 / 17, 14 / 17), (0, 1), False, 0.0)], id="same-share-of-more-values"),
+    ],
+)  # fmt: skip
+def test_attributes_are_ranked_by_the_difference_of_their_f1(counts, rankings):
+    summaries = [
+        SimpleNamespace(
+            attributes={
+                path: SimpleNamespace(tp=tp, fp=fp, fn=fn) for path, (tp, fp, fn) in run.items()
+            }
+        )
+        for run in counts
+    ]
+    found = attribute_rankings(summaries)
+    assert [(*ranking, ranking.decided, ranking.spread) for ranking in found] == rankings
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=8))
@@ -165,7 +235,19 @@ def test_cost_of_a_run(usages, correct, want):
     assert (found.cost, found.cost_per_case, found.cost_per_correct, found.seconds) == want
 
 
-def test_response_times_have_a_95th_percentile():
-    found = run_usage([{"seconds": n} for n in range(1, 101)], cases=100, correct=1)
-    assert (found.seconds, found.seconds_p95) == (50.5, 95)
+@pytest.mark.parametrize(
+    ("number", "rank"),
+    [(1, 1), (2, 2), (19, 19), (20, 19), (21, 20), (40, 38), (41, 39), (100, 95)],
+)
+def test_95th_percentile_is_the_shortest_time_that_95_percent_do_not_exceed(number, rank):
+    times = range(number, 0, -1)
+    found = run_usage([{"seconds": n} for n in times], cases=number, correct=1)
+    assert (found.seconds, found.seconds_p95) == ((number + 1) / 2, rank)
+
+
+def test_run_without_usage_or_with_invalid_numbers():
     assert run_usage([None, None], cases=2, correct=0) is None
+    found = run_usage([{"cost": float("nan"), "seconds": "1"}], cases=1, correct=1)
+    assert found == RunUsage(
+        cost=None, cost_per_case=None, cost_per_correct=None, seconds=None, seconds_p95=None
+    )

@@ -69,6 +69,32 @@ def test_single_value_of_the_next_row_is_not_a_shift():
     assert "shifted_rows" not in clusters_of({"rows": ROWS}, {"rows": moved}, align="index")
 
 
+@pytest.mark.parametrize(("others", "shifted"), [(0, True), (2, True), (3, False)])
+def test_a_shift_explains_at_least_half_of_the_mistakes_of_a_list(others, shifted):
+    expected = [{"a": 11 * n, "b": f"text {n}"} for n in range(1, 5)]
+    candidate = [{**item} for item in expected]
+    for row in (0, 1):  # with the values of the next rows
+        candidate[row]["a"] = expected[row + 1]["a"]
+    for row in range(others):
+        candidate[row]["b"] = "different"
+    found = clusters_of({"rows": expected}, {"rows": candidate}, align="index")
+    assert ("shifted_rows" in found) is shifted
+    assert sum(cluster.number for cluster in found.values()) == 2 + others
+
+
+def test_largest_cluster_comes_first_and_mistakes_without_a_pattern_last():
+    expected = dict.fromkeys("abcdefgh", "Acme Corp")
+    values = ["x1", "y2", "z3", "ACME CORP", "acme corp", None, "Acme", "N/A"]
+    found = clusters_of(expected, dict(zip(expected, values, strict=True)))
+    assert [(name, cluster.number) for name, cluster in found.items()] == [
+        ("case_or_whitespace", 2),
+        ("null_value", 1),
+        ("placeholder", 1),
+        ("truncated", 1),
+        ("different", 3),
+    ]
+
+
 @pytest.mark.parametrize(
     ("read", "pattern"),
     [(CaseInput.MISSING, "no_candidate"), (CaseInput.PARSE_ERROR, "parse_error")],

@@ -96,6 +96,30 @@ def test_values_of_a_run_count_if_they_are_most_of_the_wrong_values():
     assert again.errors() == run.errors()
 
 
+def scaled(times, number=10):
+    """A run whose first values are ten times too large, as often as said."""
+    run = RepeatedErrors()
+    pairs = [({"a": n}, {"a": n * 10 if n <= times else n}) for n in range(1, number + 1)]
+    for case in fm.score(pairs).cases:
+        run.add(case.outcomes, case.attributes, case.case)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reported"),
+    [
+        pytest.param(0, 2, False, id="two-values-are-no-repeated-error"),
+        pytest.param(0, 3, True, id="three-values-are"),
+        pytest.param(2, 4, True, id="twice-as-many-as-before"),
+        pytest.param(2, 3, False, id="fewer-than-twice-as-many"),
+        pytest.param(3, 9, False, id="an-error-of-the-other-run-too"),
+        pytest.param(5, 5, False, id="no-change"),
+    ],
+)
+def test_new_errors_are_those_that_the_other_run_does_not_repeat(before, after, reported):
+    assert bool(scaled(after).not_in(scaled(before))) is reported
+
+
 PLANTED = {
     "× 100": lambda item: item.update(price=round(item["price"] * 100, 2)),
     "swapped": lambda item: item.update(date=swapped(item["date"])),

@@ -22,6 +22,10 @@ from fieldmark.metrics.significance import flip_signs, gate_size, holm, mcnemar,
         pytest.param(3, 3, 1.0, id="as-many-fixed-as-regressed"),
         pytest.param(12, 3, 0.0352, id="exact-for-few"),
         pytest.param(1060, 940, 0.00778, id="normal-approximation-for-many"),
+        pytest.param(940, 1060, 0.00778, id="normal-approximation-in-both-directions"),
+        pytest.param(1000, 1000, 1.0, id="as-many-fixed-as-regressed-of-many"),
+        pytest.param(1000, 999, 1.0, id="continuity-correction"),
+        pytest.param(1000, 997, 0.9643, id="two-more-than-the-correction"),
     ],
 )
 def test_mcnemar(fixed, regressed, p):

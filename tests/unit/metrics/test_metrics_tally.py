@@ -128,6 +128,18 @@ def test_buffered_cases_are_counted_in_batches(monkeypatch):
     assert not tally._stats
 
 
+@pytest.mark.parametrize("fields", [1, 62, 63, 200])
+def test_repeated_cases_count_as_often_as_they_occur(fields):
+    table = AttributeTable()
+    counter = CaseCounter(CONVENTIONS["confusion"], table)
+    tally = Tally(table)
+    block = block_of([("a", "match")] * fields + [("b", "wrong")] * 2, table)
+    stats = counter.stats(block)
+    for _ in range(3):
+        tally.add(block, stats)
+    assert tally.facts() == {"a": {MATCH: 3 * fields}, "b": {FACTS_BY_WORD["wrong"]: 6}}
+
+
 def test_buffer_holds_fewer_cases_with_long_lists(monkeypatch):
     counter = CaseCounter(CONVENTIONS["confusion"], AttributeTable())
     cases = [Outcomes([number] * 100) for number in range(40)]

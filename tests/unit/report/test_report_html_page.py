@@ -7,6 +7,7 @@ import hashlib
 import html.parser
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,11 @@ import pytest
 import fieldmark as fm
 from fieldmark.analyses.report import html_report
 from fieldmark.report.html.page import (
-    LABEL_SCRIPTS,
-    LEADERBOARD_SCRIPTS,
-    SCRIPTS,
+    LABELS,
+    LEADERBOARD,
+    REPORT,
     STYLES,
+    module_order,
     script,
     style,
 )
@@ -25,7 +27,7 @@ from fieldmark.report.html.value_encoding import embedded
 from unit.report.exported import rows_of
 
 ASSETS = Path(fm.__file__).parent / "report" / "html" / "assets"
-PAGE_SCRIPTS = (SCRIPTS, LABEL_SCRIPTS, LEADERBOARD_SCRIPTS)
+ENTRIES = (REPORT, LABELS, LEADERBOARD)
 NAUGHTY = json.loads(
     (Path(__file__).parents[2] / "data" / "naughty" / "strings.json").read_text("utf-8")
 )
@@ -109,20 +111,54 @@ def test_the_page_makes_no_requests(page):
      "DOMParser", "createContextualFragment", "fetch(", "XMLHttpRequest", "import(", "WebSocket"],
 )  # fmt: skip
 def test_the_script_never_parses_markup_or_sends_requests(word):
-    assert word.encode() not in script() + script(LABEL_SCRIPTS) + script(LEADERBOARD_SCRIPTS)
+    assert all(word.encode() not in script(entry) for entry in ENTRIES)
 
 
 def test_the_script_cannot_end_its_own_element():
-    for code in map(script, PAGE_SCRIPTS):
+    for code in map(script, ENTRIES):
         assert not re.search(rb"</script|<!--|\]\]>", code, re.IGNORECASE)
     assert not re.search(rb"</style", style(), re.IGNORECASE)
 
 
-def test_every_asset_is_used_once_in_each_page():
-    names = {*STYLES, *(name for scripts in PAGE_SCRIPTS for name in scripts)}
-    assert sorted(names) == sorted(each.name for each in ASSETS.iterdir())
-    for each in (STYLES, *PAGE_SCRIPTS):
-        assert len(set(each)) == len(each)
+def read_asset(name):
+    return (ASSETS / name).read_bytes()
+
+
+def test_every_asset_is_used():
+    modules = {name for entry in ENTRIES for name in module_order(entry, read_asset)}
+    assert {*STYLES, *modules} == {asset.name for asset in ASSETS.iterdir()}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_the_script_of_a_page_is_one_module_that_imports_nothing(entry):
+    assert not re.search(rb"^(import|export)\b", script(entry), re.MULTILINE)
+    command = ["node", "--check", "--input-type=module", "-"]
+    done = subprocess.run(command, input=script(entry), capture_output=True, check=False)
+    assert done.stderr.decode() == ""
+
+
+@pytest.mark.parametrize(
+    ("modules", "order"),
+    [
+        pytest.param({"a": ["b", "c"], "b": ["c"], "c": []}, "cba", id="imports-first"),
+        pytest.param({"a": ["b"], "b": ["a"]}, "ba", id="cycle"),
+        pytest.param({"a": [], "b": []}, "a", id="only-what-is-imported"),
+    ],
+)
+def test_each_module_follows_its_imports(modules, order):
+    def read(name):
+        return "".join(
+            f'import {{ x }} from "./{imported}.js";\n' for imported in modules[name[0]]
+        ).encode()
+
+    assert module_order("a.js", read) == [f"{name}.js" for name in order]
+
+
+def test_imports_of_reports_do_not_rename():
+    for path in ASSETS.glob("*.js"):
+        assert not re.search(r"^import [^\n]*(\bas\b|\*)", path.read_text("utf-8"), re.MULTILINE), (
+            path
+        )
 
 
 @pytest.mark.parametrize(
@@ -132,13 +168,11 @@ def test_every_asset_is_used_once_in_each_page():
         pytest.param("a&b", b'"a\\u0026b"', id="ampersand"),
         pytest.param("\u2028\u2029", b'"\\u2028\\u2029"', id="line-separators"),
         pytest.param("a\ud800b", '"a\ufffdb"'.encode(), id="lone-surrogate"),
-        pytest.param(
-            {"\ud800": ["\udc00"]}, '{"\ufffd":["\ufffd"]}'.encode(), id="nested-surrogates"
-        ),
+        pytest.param({"\ud800": ["\udc00"]}, '{"\ufffd":["\ufffd"]}'.encode(), id="nested-surrogates"),
         pytest.param(2**70, b'"1180591620717411303424"', id="large-integer"),
         pytest.param("\\u003c", b'"\\\\u003c"', id="existing-escape"),
     ],
-)
+)  # fmt: skip
 def test_embedded_json_is_escaped(value, text):
     assert embedded(value) == text
 

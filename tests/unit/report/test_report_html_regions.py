@@ -19,10 +19,7 @@ from unit.report.exported import rows_of
         pytest.param([1, 2, 3, 4], None, "xyxy", [[1, 2], [3, 2], [3, 4], [1, 4]], id="two-corners"),
         pytest.param([9, 9, 3, 4], None, "xywh", [[9, 9], [12, 9], [12, 13], [9, 13]], id="corner-and-size"),
         pytest.param([[0, 0], [4, 0], [0, 4]], None, "xyxy", [[0, 0], [4, 0], [0, 4]], id="polygon"),
-        pytest.param(
-            {"format": "xywh", "coordinates": [0, 0, 2, 2]}, None, "xyxy", [[0, 0], [2, 0], [2, 2], [0, 2]],
-            id="explicit-format",
-        ),
+        pytest.param({"format": "xywh", "coordinates": [0, 0, 2, 2]}, None, "xyxy", [[0, 0], [2, 0], [2, 2], [0, 2]], id="explicit-format"),
     ],
 )  # fmt: skip
 def test_regions_are_drawn(expected, candidate, form, corners):

@@ -46,27 +46,10 @@ def marks(nodes):
         pytest.param({"a": None}, {"a": None}, [["a", EMPTY, None, {}]], id="both-empty"),
         pytest.param({"a": 1}, {"a": 1.0}, [["a", MATCH, 1, {"d": "1.0"}]], id="equal-numbers-written-differently"),
         pytest.param("x", "y", [["", WRONG, "x", "y"]], id="scalar-documents"),
-        pytest.param(
-            {"a": {"b": 1}},
-            {"a": {"b": 2}},
-            [["a", None, {"o": 1}, {"o": 1}, [["b", WRONG, 1, 2, 0]]]],
-            id="nested-key",
-        ),
-        pytest.param(
-            {"a.b": {'"': 1}},
-            {"a.b": {'"': 1}},
-            [["a.b", None, {"o": 1}, {"o": 1}, [['"', MATCH, 1, {}, 0]]]],
-            id="quoted-keys",
-        ),
-        pytest.param(
-            {"a": {"b": 1}},
-            {"a": "x"},
-            [["a", EXTRA, {"o": 1}, "x", [["b", MISSING, 1, ABSENT, 0]]]],
-            id="string-instead-of-an-object",
-        ),
-        pytest.param(
-            [1], [1], [[[0, 0, None], MATCH, 1, {}]], id="list-documents"
-        ),
+        pytest.param({"a": {"b": 1}}, {"a": {"b": 2}}, [["a", None, {"o": 1}, {"o": 1}, [["b", WRONG, 1, 2, 0]]]], id="nested-key"),
+        pytest.param({"a.b": {'"': 1}}, {"a.b": {'"': 1}}, [["a.b", None, {"o": 1}, {"o": 1}, [['"', MATCH, 1, {}, 0]]]], id="quoted-keys"),
+        pytest.param({"a": {"b": 1}}, {"a": "x"}, [["a", EXTRA, {"o": 1}, "x", [["b", MISSING, 1, ABSENT, 0]]]], id="string-instead-of-an-object"),
+        pytest.param([1], [1], [[[0, 0, None], MATCH, 1, {}]], id="list-documents"),
     ],
 )  # fmt: skip
 def test_every_field_has_a_node(nodes_of, expected, candidate, nodes):
@@ -118,10 +101,7 @@ def test_nested_lists_are_aligned_within_their_items(nodes_of):
         ([0, None], MISSING, "a"),
         ([1, 0], MATCH, "b"),
     ]
-    assert [(each[0][:2], each[1]) for each in lines[1, 0]] == [
-        ([0, 0], MATCH),
-        ([None, 1], EXTRA),
-    ]
+    assert [(each[0][:2], each[1]) for each in lines[1, 0]] == [([0, 0], MATCH), ([None, 1], EXTRA)]
 
 
 def test_fields_that_no_rule_selects_are_marked_as_not_compared(nodes_of):

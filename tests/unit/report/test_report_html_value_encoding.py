@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+from importlib.resources import files
+
 import pytest
 
 from fieldmark.model.json import MISSING
-from fieldmark.report.html.value_encoding import encode_pair, encode_value
+from fieldmark.report.html.value_encoding import (
+    MEMBERS,
+    columnar,
+    encode_pair,
+    encode_value,
+    nested,
+)
+from unit.report.exported import rows_of
 
 
 @pytest.mark.parametrize(
@@ -45,3 +56,28 @@ def test_an_equal_candidate_is_not_repeated(expected, candidate, same):
 
 def test_a_very_long_integer_is_encoded():
     assert encode_value(10**5_000)["d"].startswith("0x")
+
+
+# --- tables whose column names are written once ---------------------------------------------------
+
+SCRIPT = files("fieldmark.report.html") / "assets" / "value_encoding.js"
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "expected"),
+    [
+        pytest.param(["a", "b"], [(1, None), (2, "x")], [{"a": 1, "b": None}, {"a": 2, "b": "x"}], id="values-by-name"),
+        pytest.param(["a", "b"], [(1,)], [{"a": 1}], id="missing-at-the-end"),
+        pytest.param([nested("k", ("x", "y")), "v"], [([1, 2], 3)], [{"k": {"x": 1, "y": 2}, "v": 3}], id="list-with-columns-of-its-own"),
+        pytest.param([nested("k", ("x",))], [("key",)], [{"k": "key"}], id="plain-value-there"),
+        pytest.param(["a", MEMBERS], [(1, [[2, [[3]]]])], [{"a": 1, "members": [{"a": 2, "members": [{"a": 3}]}]}], id="members"),
+        pytest.param(["a"], [], [], id="no-rows"),
+    ],
+)  # fmt: skip
+def test_pages_read_the_rows_of_a_table(columns, rows, expected):
+    table = columnar(columns, rows)
+    assert rows_of(table) == expected
+    code = f"{SCRIPT.read_text('utf-8')}; console.log(JSON.stringify(rowsOf({json.dumps(table)})))"
+    command = ["node", "--input-type=module", "-e", code]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert json.loads(done.stdout) == expected

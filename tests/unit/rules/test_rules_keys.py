@@ -29,15 +29,6 @@ def misspelled(key: str) -> str:
     return f"{key[:middle]}{'q' if key[middle] != 'q' else 'x'}{key[middle + 1 :]}"
 
 
-def all_keys(kind: Plugin, keys) -> list:
-    """Return a parameter set for each key of each registered class of a kind."""
-    return [
-        pytest.param(name, key, id=f"{name}-{key}")
-        for name in registry.names(kind)
-        for key in keys(name)
-    ]
-
-
 def error_text(read, value) -> str:
     """Return the problems and warnings of a value."""
     context = Context()
@@ -51,55 +42,47 @@ def keys_of_evaluator(name: str) -> list[str]:
     return [key for key in keys if key != "type"]
 
 
-def options_of(kind: Plugin):
-    return lambda name: list(registry.options(registry.load(kind, name)))
+def options_of(kind: Plugin, name: str) -> list[str]:
+    return list(registry.options(registry.load(kind, name)))
 
 
-@pytest.mark.parametrize("key", EVAL_KEYS.names)
-def test_misspelled_key_of_an_eval_file(key):
-    assert f"did you mean '{key}'?" in error_text(
-        read_eval, {"cases": "t.jsonl", misspelled(key): 1}
-    )
-
-
-@pytest.mark.parametrize("key", CASE_KEYS.names)
-def test_misspelled_key_of_a_case(key):
-    value = {"cases": [{"id": "a", "expected": 1, misspelled(key): 1}]}
-    assert f"did you mean '{key}'?" in error_text(read_eval, value)
-
-
-@pytest.mark.parametrize("key", ROW_KEYS.names)
-def test_misspelled_key_of_rows(key):
-    value = {"cases": {"path": "x", misspelled(key): "x"}}
-    assert f"did you mean '{key}'?" in error_text(read_eval, value)
-
-
-@pytest.mark.parametrize("key", GATE_KEYS.names)
-def test_misspelled_key_of_gates(key):
-    assert f"did you mean '{key}'?" in error_text(
-        read_eval, {"cases": "t", "gates": {misspelled(key): 1}}
-    )
-
-
-@pytest.mark.parametrize("key", ["name", *registry.options(CountingOptions)])
-def test_misspelled_option_of_a_convention(key):
-    value = {"cases": "t", "convention": {"name": "confusion", misspelled(key): 1}}
-    assert f"did you mean '{key}'?" in error_text(read_eval, value)
+COMPARATORS, ALIGNERS, EVALUATORS, TARGETS = (
+    registry.names(kind)
+    for kind in (Plugin.COMPARATORS, Plugin.ALIGNERS, Plugin.EVALUATORS, Plugin.TARGETS)
+)
 
 
 @pytest.mark.parametrize(
-    ("name", "key"), all_keys(Plugin.TARGETS, lambda name: target_keys(name).names)
-)
-def test_misspelled_key_of_a_target(name, key):
-    value = {"cases": "t", "target": {"type": name, misspelled(key): 1}}
-    assert f"did you mean '{key}'?" in error_text(read_eval, value)
-
-
-@pytest.mark.parametrize(("name", "key"), all_keys(Plugin.EVALUATORS, keys_of_evaluator))
-def test_misspelled_key_of_an_evaluator(name, key):
-    assert f"did you mean '{key}'?" in error_text(
-        read_evaluators, [{"type": name, misspelled(key): 1}]
-    )
+    ("read", "keys", "wrap"),
+    [
+        pytest.param(read_eval, EVAL_KEYS.names, lambda wrong: {"cases": "t.jsonl", **wrong}, id="eval-file"),
+        pytest.param(read_eval, CASE_KEYS.names, lambda wrong: {"cases": [{"id": "a", "expected": 1, **wrong}]}, id="case"),
+        pytest.param(read_eval, ROW_KEYS.names, lambda wrong: {"cases": {"path": "x", **wrong}}, id="rows"),
+        pytest.param(read_eval, GATE_KEYS.names, lambda wrong: {"cases": "t", "gates": wrong}, id="gates"),
+        pytest.param(read_eval, ["name", *registry.options(CountingOptions)], lambda wrong: {"cases": "t", "convention": {"name": "confusion", **wrong}}, id="convention"),
+        pytest.param(rules_of, NATIVE, lambda wrong: {"empty_blanks" if "strict" not in wrong else "strict": False, **wrong}, id="rules-file"),
+        pytest.param(rules_of, FIELD_KEYS.names, lambda wrong: [{"path": "a", "match": "exact", **wrong}], id="field"),
+        *(
+            pytest.param(read_eval, target_keys(name).names, lambda wrong, name=name: {"cases": "t", "target": {"type": name, **wrong}}, id=f"target-{name}")
+            for name in TARGETS
+        ),
+        *(
+            pytest.param(read_evaluators, keys_of_evaluator(name), lambda wrong, name=name: [{"type": name, **wrong}], id=f"evaluator-{name}")
+            for name in EVALUATORS
+        ),
+        *(
+            pytest.param(rules_of, options_of(Plugin.COMPARATORS, name), lambda wrong, name=name: [{"path": "a", "match": name, **wrong}], id=f"comparator-{name}")
+            for name in COMPARATORS
+        ),
+        *(
+            pytest.param(rules_of, options_of(Plugin.ALIGNERS, name), lambda wrong, name=name: [{"path": "a", "align": name, **wrong}], id=f"aligner-{name}")
+            for name in ALIGNERS
+        ),
+    ],
+)  # fmt: skip
+def test_misspelled_key_gets_a_suggestion(read, keys, wrap):
+    for key in keys:
+        assert f"did you mean '{key}'?" in error_text(read, wrap({misspelled(key): 1}))
 
 
 @pytest.mark.parametrize("key", ["tqpe", "typ", "tpye"])
@@ -111,34 +94,6 @@ def test_misspelled_type_key_of_an_evaluator(key):
 @pytest.mark.parametrize("name", registry.names(Plugin.EVALUATORS))
 def test_misspelled_type_of_an_evaluator(name):
     assert f"did you mean '{name}'?" in error_text(read_evaluators, [{"type": misspelled(name)}])
-
-
-@pytest.mark.parametrize("key", NATIVE)
-def test_misspelled_key_of_a_rules_file(key):
-    value = {"strict" if key != "strict" else "empty_blanks": False, misspelled(key): 1}
-    assert f"did you mean '{key}'?" in error_text(rules_of, value)
-
-
-@pytest.mark.parametrize("key", FIELD_KEYS.names)
-def test_misspelled_key_of_a_field(key):
-    field = {"path": "a", "match": "exact", misspelled(key): 1}
-    assert f"did you mean '{key}'?" in error_text(rules_of, [field])
-
-
-@pytest.mark.parametrize(
-    ("name", "key"), all_keys(Plugin.COMPARATORS, options_of(Plugin.COMPARATORS))
-)
-def test_misspelled_option_of_a_match_type(name, key):
-    assert f"did you mean '{key}'?" in error_text(
-        rules_of, [{"path": "a", "match": name, misspelled(key): 1}]
-    )
-
-
-@pytest.mark.parametrize(("name", "key"), all_keys(Plugin.ALIGNERS, options_of(Plugin.ALIGNERS)))
-def test_misspelled_option_of_an_aligner(name, key):
-    assert f"did you mean '{key}'?" in error_text(
-        rules_of, [{"path": "a", "align": name, misspelled(key): 1}]
-    )
 
 
 def test_the_key_tables_cover_the_schemas():

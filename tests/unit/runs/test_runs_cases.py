@@ -121,21 +121,13 @@ def test_note_may_quote_a_value_and_is_omitted_without_values(values, length):
 @pytest.mark.parametrize(
     ("case", "expected"),
     [
-        pytest.param(
-            Case("1", {"a": 1}, MISSING, CaseInput.MISSING), {"input": "missing", "note": ""},
-            id="no-candidate",
-        ),
+        pytest.param(Case("1", {"a": 1}, MISSING, CaseInput.MISSING), {"input": "missing", "note": ""}, id="no-candidate"),
         pytest.param(
             Case("1", {"a": 1}, MISSING, CaseInput.PARSE_ERROR, "two values"),
             {"input": "parse_error", "note": "two values"}, id="unreadable-candidate",
         ),
-        pytest.param(
-            Case("1", {"a": 1}, {"a": 1}, CaseInput.OK, "", "fence"), {"parsed_from": "fence"},
-            id="extracted-from-model-output",
-        ),
-        pytest.param(
-            Case("1", {"a": 1}, {"a": 1}, CaseInput.OK, "", "", ("x",)), {"tags": ["x"]}, id="tags"
-        ),
+        pytest.param(Case("1", {"a": 1}, {"a": 1}, CaseInput.OK, "", "fence"), {"parsed_from": "fence"}, id="extracted-from-model-output"),
+        pytest.param(Case("1", {"a": 1}, {"a": 1}, CaseInput.OK, "", "", ("x",)), {"tags": ["x"]}, id="tags"),
     ],
 )  # fmt: skip
 def test_how_a_candidate_was_read_is_stored(case, expected):
@@ -219,15 +211,10 @@ def test_decoder_reads_the_same_as_the_parsed_row(unparsed, pairs, names, metada
         pytest.param(lambda line: line.replace(b'"case_id":"1"', b'"case":"1"'), id="no-id"),
         pytest.param(lambda line: line[:-2], id="cut-off"),
         pytest.param(lambda line: line.replace(b"}\n", b',"score":0.5}\n'), id="second-score"),
-        pytest.param(
-            lambda line: line.replace(b',"expected"', b',"case_id":"2","expected"'), id="second-id"
-        ),
-        pytest.param(
-            lambda line: line.replace(b',"expected"', b',"score":0.5,"expected"'),
-            id="second-score-after-cells",
-        ),
+        pytest.param(lambda line: line.replace(b',"expected"', b',"case_id":"2","expected"'), id="second-id"),
+        pytest.param(lambda line: line.replace(b',"expected"', b',"score":0.5,"expected"'), id="second-score-after-cells"),
     ],
-)
+)  # fmt: skip
 def test_decoder_leaves_rows_that_were_not_written_so_to_the_parser(spoil):
     written = Written()
     line = written.line(written.processor.process([Case("1", {"a": 1}, {"a": 2})])[0])

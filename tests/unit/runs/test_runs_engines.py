@@ -93,22 +93,12 @@ def of_one_row_group(folder):
     ("start", "reason"),
     [
         pytest.param(with_target, "a target produces the predictions", id="target"),
-        pytest.param(
-            lambda folder: evaluated(folder, cases=["1"]), "cases are selected", id="selection"
-        ),
-        pytest.param(
-            lambda folder: evaluated(folder, observers=[lambda *_: None]),
-            "the result of each case is reported",
-            id="observer",
-        ),
-        pytest.param(
-            lambda _: fm.score([({}, {})], out="run", engine="ray"),
-            "the input is not a JSONL or Parquet file",
-            id="in-memory",
-        ),
+        pytest.param(lambda folder: evaluated(folder, cases=["1"]), "cases are selected", id="selection"),
+        pytest.param(lambda folder: evaluated(folder, observers=[lambda *_: None]), "the result of each case is reported", id="observer"),
+        pytest.param(lambda _: fm.score([({}, {})], out="run", engine="ray"), "the input is not a JSONL or Parquet file", id="in-memory"),
         pytest.param(of_one_row_group, "truth.parquet has a single row group", id="row-group"),
     ],
-)
+)  # fmt: skip
 def test_run_that_cannot_be_distributed_says_so_before_it_starts(start, reason, folder):
     with pytest.raises(fm.ConfigError, match=f"cannot be distributed with engine ray: {reason}"):
         start(folder)

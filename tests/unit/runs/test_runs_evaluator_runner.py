@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import psutil
 import pytest
 
 import fieldmark as fm
 from fieldmark.cli.exit_codes import ExitCode, run_exit_code
 from fieldmark.evaluators.base import ConfiguredEvaluator, Score, Status
 from fieldmark.evaluators.composite import Composite
+from fieldmark.evaluators.json_schema import JsonSchema
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.json import MISSING
-from fieldmark.runs.evaluator_runner import open_evaluators
+from fieldmark.runs.evaluator_runner import open_evaluators, open_schema_process
 from fieldmark.runs.warnings import DocumentPaths
+from waiting import TIMEOUT, eventually
 
 
 class Counting:
@@ -115,15 +122,12 @@ def evaluated(*evaluators, expected=DOCUMENT, candidate=DOCUMENT):
             {"type": "field_confusion", "fields": [{"path": "lines[*].amonut"}]},
             "'lines[*].amonut' (did you mean 'lines[].amount'?)", id="field-confusion",
         ),
-        pytest.param({"type": "line_items", "path": "linez"},
-                     "'linez' (did you mean 'lines'?)", id="list"),
+        pytest.param({"type": "line_items", "path": "linez"}, "'linez' (did you mean 'lines'?)", id="list"),
         pytest.param({"type": "line_items", "path": "lines", "match_fields": ["amount"], "score_fields": ["amonut"]},
                      "'lines[*].amonut' (did you mean 'lines[].amount'?)", id="score-fields"),
         pytest.param({"type": "iou_score", "path": "boxx"}, "'boxx' (did you mean 'box'?)", id="shape"),
-        pytest.param({"type": "constraints", "rules": ["nett * 2 == totla"]},
-                     "'nett', 'totla' (did you mean 'total'?)", id="constraints"),
-        pytest.param({"type": "field_accuracy", "fields": [{"path": "totla"}, {"path": "total"}]},
-                     "", id="one-path-exists"),
+        pytest.param({"type": "constraints", "rules": ["nett * 2 == totla"]}, "'nett', 'totla' (did you mean 'total'?)", id="constraints"),
+        pytest.param({"type": "field_accuracy", "fields": [{"path": "totla"}, {"path": "total"}]}, "", id="one-path-exists"),
         pytest.param({"type": "line_items", "path": "lines", "match_fields": ["amount"]}, "", id="items-exist"),
         pytest.param({"type": "constraints", "rules": ["all(lines[], amount > 0)"]}, "", id="item-fields-exist"),
         pytest.param({"type": "constraints", "rules": ["discount missing"]}, "", id="absence-is-checked"),
@@ -216,3 +220,100 @@ def test_failed_evaluation_scores_zero_on_request(evaluator, option, score, erro
     own = {"name": "own", **evaluator, **option}
     run = evaluated(own, expected={"a": "x y"}, candidate={"a": "z w"})
     assert (run.mean_score, run.summary.cases.errors) == (score, errors)
+
+
+# --- validation in a process with a time limit; these tests start real processes ------------------
+
+DOUBLING = {"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}, "not": {"const": 1}}
+"""A schema that is applied twice as often at each level of a document."""
+
+
+def nested(levels):
+    document = []
+    for _ in range(levels):
+        document = [document]
+    return document
+
+
+def children():
+    return psutil.Process().children(recursive=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "document"),
+    [
+        pytest.param({}, nested(5), id="valid"),
+        pytest.param({}, 1, id="invalid"),
+        pytest.param({"draft": "draft7", "formats": False}, [1], id="options"),
+        pytest.param({"schema": {"items": False}, "max_errors": 2}, [1, 2, 3], id="more-errors-than-shown"),
+        pytest.param({"schema": {"maxLength": 1}}, "\ud800x" * 1_000, id="long-message-and-half-character"),
+        pytest.param({"schema": {"type": "string"}}, 10**4_000, id="long-integer"),
+        pytest.param({"schema": {"pattern": r"(x+x+)+y(?!a)"}}, "x" * 40, id="failure"),
+    ],
+)  # fmt: skip
+def test_process_finds_the_same_errors(options, document):
+    evaluator = JsonSchema(**{"schema": DOUBLING, "timeout": TIMEOUT, **options})
+    with open_schema_process(evaluator) as run:
+        assert run(document) == evaluator.validate(document)
+        assert run(document) == evaluator.validate(document)
+
+
+def test_no_process_is_started_before_the_first_document():
+    before = children()
+    with open_schema_process(JsonSchema(schema=DOUBLING)):
+        assert children() == before
+
+
+def test_timeout_is_a_failure_and_the_next_document_gets_a_new_process():
+    evaluator = JsonSchema(schema=DOUBLING, timeout=TIMEOUT)
+    before = children()
+    with open_schema_process(evaluator) as run:
+        assert run([]).failure == ""
+        first = [each for each in children() if each not in before]
+    with open_schema_process(replace(evaluator, timeout=0.5)) as run:
+        late = run(nested(199))
+        assert late.failure == "timeout: validation exceeded the time limit of 0.5 s"
+        assert late.errors == ()
+        assert [each for each in children() if each not in before] == []
+    assert len(first) == 1
+    assert not first[0].is_running()
+
+
+def test_document_after_a_killed_process_is_validated_by_a_new_one():
+    before = children()
+    with open_schema_process(JsonSchema(schema=DOUBLING, timeout=TIMEOUT)) as run:
+        assert run([]).total == 0
+        (process,) = [each for each in children() if each not in before]
+        process.kill()
+        assert eventually(lambda: process.status() == psutil.STATUS_ZOMBIE)
+        assert run(1).total == 1
+
+
+PARENT = f"""
+import sys
+from fieldmark.evaluators.json_schema import JsonSchema
+from fieldmark.runs.evaluator_runner import open_schema_process
+document = []
+for _ in range(199):
+    document = [document]
+with open_schema_process(JsonSchema(schema={DOUBLING!r}, timeout=100_000)) as run:
+    run([])
+    print("started", flush=True)
+    run(document)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills the children of a process")
+def test_process_ends_with_its_parent_even_if_that_is_killed():
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE)
+    try:
+        assert parent.stdout.readline() == b"started\n"
+        (process,) = psutil.Process(parent.pid).children()
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.wait()
+        assert eventually(
+            lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+        )
+    finally:
+        parent.kill()
+        parent.communicate()

@@ -25,21 +25,15 @@ def rows(number, block, per_block):
         pytest.param([lines(n) for n in range(5)], 9, 150, [2, 2, 1], id="bytes"),
         pytest.param([lines(n, 0) for n in range(4)], 2, 9, [2, 2], id="empty-lines"),
         pytest.param([], 2, 9, [], id="none"),
-        pytest.param(
-            [rows(n, n // 8, 8) for n in range(12)], 3, 10**6, [3] * 4, id="small-blocks"
-        ),
+        pytest.param([rows(n, n // 8, 8) for n in range(12)], 3, 10**6, [3] * 4, id="small-blocks"),
         pytest.param(
             [rows(n, n // 40, 40) for n in range(80)], 4, 10**6,
             # The first 17 segments skip few lines, then the rest of the block stays together.
             [4] * 4 + [24] + [4] * 4 + [24],
             id="large-blocks-stay-together",
         ),
-        pytest.param(
-            [rows(n, 0, 1_000) for n in range(300)], 200, 10**6, [200, 100], id="up-to-the-segments"
-        ),
-        pytest.param(
-            [rows(n, 0, 1_000) for n in range(300)], 17, 10**6, [128, 128, 44], id="up-to-a-limit"
-        ),
+        pytest.param([rows(n, 0, 1_000) for n in range(300)], 200, 10**6, [200, 100], id="up-to-the-segments"),
+        pytest.param([rows(n, 0, 1_000) for n in range(300)], 17, 10**6, [128, 128, 44], id="up-to-a-limit"),
     ],
 )  # fmt: skip
 def test_tasks_are_complete_by_number_and_size(ranges, segments, size, lengths):

@@ -103,17 +103,13 @@ def test_incomplete_last_line_is_ignored(run):
         pytest.param(lambda _: {"score": 1}, "2: invalid row", id="no-case"),
         pytest.param(lambda row: {**row, "cells": [1 << 40]}, "KeyError", id="unknown-attribute"),
         pytest.param(lambda row: {**row, "cells": [True]}, "items must be arrays", id="no-number"),
-        pytest.param(
-            lambda row: {**row, "comparisons": [[99, None, 1.0, None, []]]}, "2", id="place"
-        ),
-        pytest.param(
-            lambda row: {**row, "comparisons": [[0, 1]]}, "a comparison must have", id="comparison"
-        ),
+        pytest.param(lambda row: {**row, "comparisons": [[99, None, 1.0, None, []]]}, "2", id="place"),
+        pytest.param(lambda row: {**row, "comparisons": [[0, 1]]}, "a comparison must have", id="comparison"),
         pytest.param(lambda row: {**row, "items": [["x"]]}, "an item must have", id="item"),
         pytest.param(lambda row: {**row, "totals": [1]}, "four numbers", id="totals"),
         pytest.param(lambda row: {**row, "counts": 7}, "counts must be an object", id="counts"),
     ],
-)
+)  # fmt: skip
 def test_invalid_row_is_an_error_with_its_line(run, change, message):
     results = run / "results.jsonl"
     lines = results.read_text("utf-8").splitlines()
@@ -155,23 +151,3 @@ def test_invalid_attribute_is_an_error_with_its_line(run, line, message):
     with pytest.raises(DataError, match=message) as caught:
         list(open_run(run).cases())
     assert "attributes.jsonl:" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("number", "advice"),
-    [pytest.param(1, "score the inputs again", id="older"), pytest.param(3, "update", id="newer")],
-)
-@pytest.mark.parametrize("name", ["manifest.json", "summary.json"])
-def test_other_formats_are_rejected(run, name, number, advice):
-    document = json.loads((run / name).read_text())
-    (run / name).write_text(json.dumps({**document, "format": number}))
-    with pytest.raises(DataError, match=f"has format {number}, .* reads format 2; {advice}"):
-        _ = open_run(run).summary
-
-
-def test_lone_surrogates_are_preserved(tmp_path):
-    broken = {"\ud800": "a\udfff"}
-    fm.score([{"id": "\ud800", "expected": broken}], [{"id": "\ud800", "candidate": broken}],
-             out=tmp_path / "run")  # fmt: skip
-    [case] = open_run(tmp_path / "run").cases()
-    assert (case.id, case.expected) == ("\ud800", broken)

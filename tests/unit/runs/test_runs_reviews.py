@@ -119,11 +119,9 @@ def test_reviews_of_several_tabs_are_all_kept(run):
         pytest.param("[1]", "expected a JSON object", id="list"),
         pytest.param("{", "invalid JSON", id="json"),
         pytest.param('{"id": "1", "case_id": "1"}', "path is missing", id="missing-key"),
-        pytest.param(
-            json.dumps({**review().to_dict(), "decision": "maybe"}), "must be one of", id="decision"
-        ),
+        pytest.param(json.dumps({**review().to_dict(), "decision": "maybe"}), "must be one of", id="decision"),
     ],
-)
+)  # fmt: skip
 def test_invalid_line_is_an_error_that_names_it(run, line, message):
     append_review(run, lambda _: review("1"))
     with (run / REVIEWS).open("a", encoding="utf-8") as file:

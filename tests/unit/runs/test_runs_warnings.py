@@ -42,25 +42,13 @@ def counted(cases, rules):
 @pytest.mark.parametrize(
     ("aligner", "words"),
     [
-        pytest.param(
-            Greedy(),
-            "list items aligned by similarity (greedy, all fields, threshold 0.5)",
-            id="greedy-all-fields",
-        ),
-        pytest.param(
-            Greedy(match_fields=("sku",)),
-            "list items aligned by similarity (greedy, sku, threshold 0.8)",
-            id="greedy-match-fields",
-        ),
-        pytest.param(
-            Optimal(threshold=0.7),
-            "list items aligned by similarity (optimal, all fields, threshold 0.7)",
-            id="optimal",
-        ),
+        pytest.param(Greedy(), "list items aligned by similarity (greedy, all fields, threshold 0.5)", id="greedy-all-fields"),
+        pytest.param(Greedy(match_fields=("sku",)), "list items aligned by similarity (greedy, sku, threshold 0.8)", id="greedy-match-fields"),
+        pytest.param(Optimal(threshold=0.7), "list items aligned by similarity (optimal, all fields, threshold 0.7)", id="optimal"),
         pytest.param(Key(key=("sku", "line")), "list items aligned by key sku and line", id="key"),
         pytest.param(Index(), "list items aligned by position", id="index"),
     ],
-)
+)  # fmt: skip
 def test_list_notes_name_the_alignment(aligner, words):
     assert list_notes({"lines": aligner}) == [f"{words}: lines"]
 
@@ -86,17 +74,11 @@ def test_aligners_of_lists_are_in_notes_and_manifest(tmp_path):
         pytest.param({}, id="defaults"),
         pytest.param({"fields": [{"path": "items", "align": "index"}]}, id="aligner"),
         pytest.param({"fields": [{"path": "orders", "align": "entries"}]}, id="entries"),
-        pytest.param(
-            {"fields": [{"path": "items", "match": "exact"}, {"path": "tags", "align": "whole"}]},
-            id="single-values",
-        ),
+        pytest.param({"fields": [{"path": "items", "match": "exact"}, {"path": "tags", "align": "whole"}]}, id="single-values"),
         pytest.param({"fields": [{"path": "items[0].x", "match": "fuzzy"}]}, id="index"),
-        pytest.param(
-            {"scope": "configured", "fields": [{"path": "items[*].x"}, {"path": "tags[0]"}]},
-            id="configured",
-        ),
+        pytest.param({"scope": "configured", "fields": [{"path": "items[*].x"}, {"path": "tags[0]"}]}, id="configured"),
     ],
-)
+)  # fmt: skip
 def test_resumed_run_names_the_lists_of_all_cases(tmp_path, rules):
     document = {
         "items": [{"x": "a", "parts": [1, 2]}, {"x": "b", "parts": [3]}],
@@ -123,18 +105,12 @@ def test_resumed_run_names_the_lists_of_all_cases(tmp_path, rules):
         pytest.param("items[0].amount", [], id="list-index"),
         pytest.param("**.amount", [], id="any-depth"),
         pytest.param("note", [], id="field-of-the-candidate"),
-        pytest.param(
-            "totl", ["no document has 'totl'; did you mean 'total'?"], id="misspelled-path"
-        ),
-        pytest.param(
-            "items[*].amont",
-            ["no document has 'items[*].amont'; did you mean 'items[].amount'?"],
-            id="misspelled-path-in-a-list",
-        ),
+        pytest.param("totl", ["no document has 'totl'; did you mean 'total'?"], id="misspelled-path"),
+        pytest.param("items[*].amont", ["no document has 'items[*].amont'; did you mean 'items[].amount'?"], id="misspelled-path-in-a-list"),
         pytest.param("zzz", ["no document has 'zzz'"], id="no-similar-path"),
         pytest.param("a..b", [], id="malformed-path"),
     ],
-)
+)  # fmt: skip
 def test_rule_without_a_matching_field_is_a_warning(path, warnings):
     rules = Rules(fields=(Rule(path=path),))
     cases = [Case("1", {"total": 1, "items": [{"amount": 1}]}, {"total": 1, "note": "x"})]
@@ -190,12 +166,8 @@ LISTS = (
     ("truth", "candidate", "warnings"),
     [
         pytest.param({"a": 1}, {"a": 2}, (), id="common-attribute"),
-        pytest.param({"a": 1, "b": 2}, {}, (
-            "no prediction has any of the expected fields (a, b)",
-        ), id="empty-predictions"),
-        pytest.param({"a": 1, "b": 2}, {"c": 1}, (
-            f"{NOTHING_IN_COMMON} (ground truth: a, b; predictions: c)",
-        ), id="no-common-attribute"),
+        pytest.param({"a": 1, "b": 2}, {}, ("no prediction has any of the expected fields (a, b)",), id="empty-predictions"),
+        pytest.param({"a": 1, "b": 2}, {"c": 1}, (f"{NOTHING_IN_COMMON} (ground truth: a, b; predictions: c)",), id="no-common-attribute"),
         pytest.param({"n": 1, "tags": ["a", "b"]}, {"n": 1, "tags": "a"}, (LISTS,), id="lists"),
         pytest.param({"n": 1, "tags": ["a"]}, {"n": 1, "tags": ["b"]}, (), id="lists-on-both-sides"),
         pytest.param({"n": 1, "refs": ["x 1"]}, {"n": 1, "refs": [{"a.b": "x", "year": 1}]}, (
@@ -248,14 +220,10 @@ def test_no_gate_passes_if_nothing_was_compared(candidate, gate):
     ("path", "warnings"),
     [
         pytest.param("vendor.name", [], id="path-inside-a-top-level-key"),
-        pytest.param(
-            "vendor.nam",
-            ["no document has 'vendor.nam'; did you mean 'vendor'?"],
-            id="misspelled-path-inside-a-top-level-key",
-        ),
+        pytest.param("vendor.nam", ["no document has 'vendor.nam'; did you mean 'vendor'?"], id="misspelled-path-inside-a-top-level-key"),
         pytest.param("vendr.name", ["no document has 'vendr.name'"], id="misspelled-key"),
     ],
-)
+)  # fmt: skip
 def test_rule_inside_a_value_that_is_compared_as_a_whole(path, warnings):
     rules = Rules(fields=(Rule(path=path),), depth=Depth.TOP)
     document = {"vendor": {"name": "Acme"}, "total": 1}
@@ -274,10 +242,7 @@ def test_rule_below_a_field_with_its_own_rule_is_not_said_to_be_absent():
 
 def test_uncertain_comparisons_are_counted():
     rules = Rules(
-        fields=(
-            Rule(path="day", comparator=DateMatch()),
-            Rule(path="text", comparator=Semantic()),
-        )
+        fields=(Rule(path="day", comparator=DateMatch()), Rule(path="text", comparator=Semantic()))
     )
     pair = (
         {"day": "01/02/2024", "text": "net 30 days"},

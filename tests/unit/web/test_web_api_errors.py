@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.web.api_errors import to_api_error
-from unit.web.live_server import PREDICTIONS, TRUTH, error_code, read_only_server  # noqa: F401
+from unit.web.live_server import PREDICTIONS, TRUTH, error_code
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ def test_exception_becomes_an_api_error(error, code, message):
     assert (found.code.value, found.message) == (code, message)
 
 
-def test_message_of_a_model_is_not_prefixed(read_only_server):  # noqa: F811
+def test_message_of_a_model_is_not_prefixed(read_only_server):
     response = read_only_server.client.post("/api/batch", json={"truth": {}})
     (problem,) = response.json()["error"]["problems"]
     assert problem["message"] == "exactly one of rows, text, files and path is required"
 
 
-def test_notes_of_a_job_do_not_mention_other_interfaces(read_only_server):  # noqa: F811
+def test_notes_of_a_job_do_not_mention_other_interfaces(read_only_server):
     candidate = [{"id": row["id"], "output": row} for row in TRUTH]
     body = {"truth": {"rows": TRUTH}, "candidate": {"rows": candidate}}
     job = read_only_server.client.post("/api/batch", json=body).json()["id"]
@@ -50,12 +50,7 @@ def test_notes_of_a_job_do_not_mention_other_interfaces(read_only_server):  # no
         pytest.param([{**row, "total": 0} for row in TRUTH], {}, {}, id="data"),
     ],
 )
-def test_runs_that_are_not_comparable_give_a_neutral_error(
-    read_only_server,  # noqa: F811
-    truth,
-    options,
-    query,
-):
+def test_runs_that_are_not_comparable_give_a_neutral_error(read_only_server, truth, options, query):
     runs = read_only_server.run(), read_only_server.run(truth, PREDICTIONS, **options)
     query = {"a": runs[0], "b": runs[1], **query}
     response = read_only_server.client.get("/api/diff", params=query)

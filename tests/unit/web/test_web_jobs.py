@@ -11,20 +11,13 @@ from fieldmark.web.api_errors import ApiError
 from fieldmark.web.jobs import JobCancelled, JobKind, JobQueue, JobStatus
 from fieldmark.web.routes import batch
 from fieldmark.web.server_options import ServerLimits
-from unit.web.live_server import (  # noqa: F401
-    PREDICTIONS,
-    TRUTH,
-    error_code,
-    held_job,
-    live,
-    read_only_server,
-)
+from unit.web.live_server import PREDICTIONS, TRUTH, error_code, live
 from waiting import TIMEOUT, eventually
 
 BODY = {"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}
 
 
-def test_cancelled_job_keeps_what_it_compared_and_frees_its_place_in_the_queue(tmp_path, held_job):  # noqa: F811
+def test_cancelled_job_keeps_what_it_compared_and_frees_its_place_in_the_queue(tmp_path, held_job):
     with live(tmp_path, write=True, limits=ServerLimits(waiting_jobs=2)) as server:
         first = server.client.post("/api/batch", json=BODY).json()["id"]
         assert held_job.started.wait(TIMEOUT)
@@ -111,7 +104,7 @@ def test_only_a_job_that_is_cancelled_before_it_starts_is_dropped():
     assert dropped == ["waiting"]
 
 
-def test_unknown_job_is_not_found(read_only_server):  # noqa: F811
+def test_unknown_job_is_not_found(read_only_server):
     for method, path in (
         ("GET", "/api/jobs/x"),
         ("DELETE", "/api/jobs/x"),
@@ -120,7 +113,7 @@ def test_unknown_job_is_not_found(read_only_server):  # noqa: F811
         assert error_code(read_only_server.client.request(method, path)) == "not_found"
 
 
-def test_event_stream_ends_with_the_job(read_only_server):  # noqa: F811
+def test_event_stream_ends_with_the_job(read_only_server):
     job = read_only_server.client.post(
         "/api/batch", json={"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}
     ).json()["id"]

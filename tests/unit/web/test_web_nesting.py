@@ -7,7 +7,7 @@ import pytest
 from fieldmark.errors import DataError
 from fieldmark.values.paths import leaves
 from fieldmark.web.routes.strategies import nest_document
-from unit.web.live_server import error_code, read_only_server  # noqa: F401
+from unit.web.live_server import error_code
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_contradictory_rows_are_rejected(rows):
         nest_document(rows)
 
 
-def test_flatten_over_http(read_only_server):  # noqa: F811
+def test_flatten_over_http(read_only_server):
     document = {"vendor": {"name": "Acme"}, "lines": [{"amount": 1}]}
     rows = read_only_server.client.post("/api/flatten", json={"document": document}).json()["rows"]
     assert rows == [

@@ -11,7 +11,7 @@ import pytest
 
 from fieldmark.data.inputs import Inputs
 from fieldmark.web.request_models import ReadingOptions
-from unit.web.live_server import error_code, live, read_only_server  # noqa: F401
+from unit.web.live_server import error_code, live
 
 EXPORTS = Path(__file__).parents[2] / "data" / "tool-exports"
 NOT_IN_REQUESTS = {"confidences", "context", "format_in", "limits"}
@@ -68,21 +68,12 @@ LINES = "invoice,item,n\n7,pen,1\n7,ink,2\n8,cap,3\n"
         ),
     ],
 )  # fmt: skip
-def test_rows_are_read_as_on_the_command_line(read_only_server, body, inputs, summary):  # noqa: F811
+def test_rows_are_read_as_on_the_command_line(read_only_server, body, inputs, summary):
     job = read_only_server.client.post("/api/batch", json={**body, "inputs": inputs}).json()["id"]
     done = read_only_server.wait_for_job(job)
     assert done["state"] == "done", done
     cases = done["result"]["summary"]["cases"]
     assert {name: cases[name] for name in summary} == summary
-
-
-def test_repaired_predictions_are_not_silent(read_only_server):  # noqa: F811
-    rows = text([{"id": "a", "expected": {"total": 1}, "output": "{'total': 1,}"}])
-    body = {"truth": rows, "inputs": {"repair": True}}
-    job = read_only_server.wait_for_job(
-        read_only_server.client.post("/api/batch", json=body).json()["id"]
-    )
-    assert any("repaired" in warning for warning in job["result"]["summary"]["warnings"])
 
 
 def test_exports_and_sheets_below_a_root_are_read(tmp_path):
@@ -118,21 +109,14 @@ def test_exports_and_sheets_below_a_root_are_read(tmp_path):
         pytest.param({"parse": "strict", "repair": True}, "invalid_rules", id="strict-repair"),
     ],
 )
-def test_invalid_options_are_rejected_before_a_job_starts(read_only_server, inputs, code):  # noqa: F811
+def test_invalid_options_are_rejected_before_a_job_starts(read_only_server, inputs, code):
     body = {"truth": text([{"id": 1, "total": 1}]), "inputs": inputs}
     assert error_code(read_only_server.client.post("/api/batch", json=body)) == code
 
 
-def test_options_are_documented(read_only_server):  # noqa: F811
-    schema = read_only_server.client.get("/api/openapi.json").json()
-    options = schema["components"]["schemas"]["ReadingOptions"]["properties"]
-    assert {"candidate_json", "repair", "group_by", "sheet", "preset"} <= set(options)
-    assert options["repair"]["description"]
-
-
 @pytest.mark.parametrize("path", ["/api/evaluate", "/api/batch", "/api/strategies/check"])
 @pytest.mark.parametrize("key", ["match", "normalize"])
-def test_functions_are_never_run_over_http(read_only_server, path, key, tmp_path, monkeypatch):  # noqa: F811
+def test_functions_are_never_run_over_http(read_only_server, path, key, tmp_path, monkeypatch):
     (tmp_path / "canary_rules.py").write_text(f"open({str(tmp_path / 'canary')!r}, 'w')")
     monkeypatch.syspath_prepend(tmp_path)
     rules = {"a": {key: "canary_rules:f"}}

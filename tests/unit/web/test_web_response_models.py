@@ -5,14 +5,14 @@ from __future__ import annotations
 import jsonschema_rs
 import pytest
 
-from unit.web.live_server import PREDICTIONS, TRUTH, read_only_server  # noqa: F401
+from unit.web.live_server import PREDICTIONS, TRUTH
 
 PAIR = {"expected": TRUTH[0], "candidate": PREDICTIONS[1]}
 RANKED = {"expected": TRUTH[0], "candidates": [PREDICTIONS[0], PREDICTIONS[1]]}
 
 
 @pytest.fixture(scope="module")
-def run(read_only_server):  # noqa: F811
+def run(read_only_server):
     return read_only_server.run()
 
 
@@ -39,7 +39,7 @@ def run(read_only_server):  # noqa: F811
         pytest.param("get", "/api/health", None, id="health"),
     ],
 )
-def test_response_matches_its_schema(read_only_server, run, method, path, body):  # noqa: F811
+def test_response_matches_its_schema(read_only_server, run, method, path, body):
     response = read_only_server.client.request(method, path.format(run=run), json=body)
     assert response.status_code == 200, response.text
     document = read_only_server.client.get("/api/openapi.json").json()

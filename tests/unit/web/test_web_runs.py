@@ -13,19 +13,11 @@ from fieldmark.analyses.report import KINDS, file_name
 from fieldmark.web.responses import MEDIA_TYPES
 from published.command_line import fieldmark
 from unit.report.exported import rows_of
-from unit.web.live_server import (  # noqa: F401
-    PREDICTIONS,
-    TRUTH,
-    error_code,
-    live,
-    read_only_server,
-    writable_server,
-    write_jsonl,
-)
+from unit.web.live_server import PREDICTIONS, TRUTH, error_code, live, write_jsonl
 
 
 @pytest.fixture(scope="module")
-def run(read_only_server):  # noqa: F811
+def run(read_only_server):
     return read_only_server.run(title="eight invoices", tags=["small"])
 
 
@@ -35,7 +27,7 @@ def get(server, path, **query):
     return response.json()
 
 
-def test_library_command_line_and_api_give_the_same_results(read_only_server, run, tmp_path):  # noqa: F811
+def test_library_command_line_and_api_give_the_same_results(read_only_server, run, tmp_path):
     write_jsonl(tmp_path / "truth.jsonl", TRUTH)
     write_jsonl(tmp_path / "candidate.jsonl", PREDICTIONS)
     library = json.loads(json.dumps(fm.score(TRUTH, PREDICTIONS, out=tmp_path / "run").to_dict()))
@@ -55,7 +47,7 @@ def test_library_command_line_and_api_give_the_same_results(read_only_server, ru
         pytest.param({"rows": [{"id": t["id"], "expected": t, "candidate": f} for t, f in zip(TRUTH, PREDICTIONS, strict=True)]}, None, id="rows-with-both-sides"),
     ],
 )  # fmt: skip
-def test_batch_accepts_rows_text_and_paths(read_only_server, truth, candidate):  # noqa: F811
+def test_batch_accepts_rows_text_and_paths(read_only_server, truth, candidate):
     body = {"truth": truth} if candidate is None else {"truth": truth, "candidate": candidate}
     job = read_only_server.wait_for_job(
         read_only_server.client.post("/api/batch", json=body).json()["id"]
@@ -78,7 +70,7 @@ def test_directory_below_a_root_is_read_file_by_file(tmp_path):
         assert job["result"]["summary"]["cases"]["perfect"] == 4
 
 
-def test_gates_are_checked(read_only_server):  # noqa: F811
+def test_gates_are_checked(read_only_server):
     body = {
         "truth": {"rows": TRUTH},
         "candidate": {"rows": PREDICTIONS},
@@ -102,11 +94,11 @@ def test_gates_are_checked(read_only_server):  # noqa: F811
         pytest.param({"truth": {"path": "elsewhere/truth.jsonl"}}, "outside_roots", id="unknown-root"),
     ],
 )  # fmt: skip
-def test_invalid_batch_is_rejected_immediately(read_only_server, body, expected):  # noqa: F811
+def test_invalid_batch_is_rejected_immediately(read_only_server, body, expected):
     assert error_code(read_only_server.client.post("/api/batch", json=body)) == expected
 
 
-def test_unreadable_data_fails_the_job_without_local_paths(read_only_server):  # noqa: F811
+def test_unreadable_data_fails_the_job_without_local_paths(read_only_server):
     body = {"truth": {"text": "", "name": "truth.jsonl"}, "candidate": {"rows": PREDICTIONS}}
     job = read_only_server.wait_for_job(
         read_only_server.client.post("/api/batch", json=body).json()["id"]
@@ -116,7 +108,7 @@ def test_unreadable_data_fails_the_job_without_local_paths(read_only_server):  #
     assert job["error"]["message"].startswith("truth.jsonl: the file is empty")
 
 
-def test_only_a_writable_server_saves_runs(read_only_server, run, writable_server, tmp_path):  # noqa: F811
+def test_only_a_writable_server_saves_runs(read_only_server, run, writable_server, tmp_path):
     assert get(read_only_server, f"/api/runs/{run}")["saved"] is False
     assert not (read_only_server.options.workspace / "runs").exists()
     saved = writable_server.run()
@@ -125,7 +117,7 @@ def test_only_a_writable_server_saves_runs(read_only_server, run, writable_serve
     assert fm.diff(tmp_path / "runs" / saved, tmp_path / "runs" / saved).word == "no difference"
 
 
-def test_runs_are_listed_searched_and_filtered(read_only_server, run):  # noqa: F811
+def test_runs_are_listed_searched_and_filtered(read_only_server, run):
     newest = get(read_only_server, "/api/runs", text="EIGHT inv")["runs"][0]
     assert (newest["saved"], newest["valid_id"], "mean_score" in newest["metrics"]) == (
         False,
@@ -135,12 +127,7 @@ def test_runs_are_listed_searched_and_filtered(read_only_server, run):  # noqa: 
     assert (newest["id"], newest["name"], newest["tags"]) == (run, "eight invoices", ["small"])
     assert get(read_only_server, "/api/runs", tag="small", limit=1)["total"] >= 1
     nothing = get(read_only_server, "/api/runs", text="nowhere")
-    assert {**nothing, "groups": []} == {
-        "groups": [],
-        "total": 0,
-        "offset": 0,
-        "runs": [],
-    }
+    assert {**nothing, "groups": []} == {"groups": [], "total": 0, "offset": 0, "runs": []}
     assert get(read_only_server, "/api/runs", status="failed")["runs"] == []
     assert get(read_only_server, "/api/runs", convention="four_phase")["runs"] == []
 
@@ -161,12 +148,12 @@ def test_runs_are_listed_searched_and_filtered(read_only_server, run):  # noqa: 
         pytest.param({"sort": "id", "descending": True, "limit": 1}, ["case-8"], id="descending"),
     ],
 )  # fmt: skip
-def test_cases_are_filtered_and_sorted(read_only_server, run, query, ids):  # noqa: F811
+def test_cases_are_filtered_and_sorted(read_only_server, run, query, ids):
     found = get(read_only_server, f"/api/runs/{run}/cases", **query)
     assert [each["id"] for each in found["cases"]] == ids
 
 
-def test_case_has_links_to_the_previous_and_next_case(read_only_server, run):  # noqa: F811
+def test_case_has_links_to_the_previous_and_next_case(read_only_server, run):
     found = get(read_only_server, f"/api/runs/{run}/cases/4", error="wrong_value")
     assert (found["id"], found["position"], found["total"]) == ("case-4", 2, 4)
     assert (found["previous"], found["next"]) == (2, 6)
@@ -174,7 +161,7 @@ def test_case_has_links_to_the_previous_and_next_case(read_only_server, run):  #
     assert [tree["total"][name] for name in ("mark", "expected", "candidate")] == [1, 4, 5]
 
 
-def test_cases_of_all_segments_can_be_opened(read_only_server):  # noqa: F811
+def test_cases_of_all_segments_can_be_opened(read_only_server):
     truth = [{"id": str(n), "n": n, f"own_{n // 400}": n} for n in range(1300)]
     run = read_only_server.run(truth, truth)
     for number in (1, 2, 512, 513, 514, 1024, 1025, 1300):
@@ -183,7 +170,7 @@ def test_cases_of_all_segments_can_be_opened(read_only_server):  # noqa: F811
         assert (found["id"], keys) == (str(number - 1), ["n", f"own_{(number - 1) // 400}"])
 
 
-def test_pages_of_outcomes_contain_whole_cases(read_only_server, run):  # noqa: F811
+def test_pages_of_outcomes_contain_whole_cases(read_only_server, run):
     rows, start = [], 1
     while start:
         page = get(read_only_server, f"/api/runs/{run}/outcomes", from_case=start, limit=3)
@@ -195,7 +182,7 @@ def test_pages_of_outcomes_contain_whole_cases(read_only_server, run):  # noqa: 
     ]
 
 
-def test_outcomes_are_filtered(read_only_server, run):  # noqa: F811
+def test_outcomes_are_filtered(read_only_server, run):
     found = get(
         read_only_server, f"/api/runs/{run}/outcomes", outcome="wrong_value", attribute="total"
     )
@@ -204,13 +191,13 @@ def test_outcomes_are_filtered(read_only_server, run):  # noqa: F811
     ]
 
 
-def test_attributes_have_metrics_and_comparators(read_only_server, run):  # noqa: F811
+def test_attributes_have_metrics_and_comparators(read_only_server, run):
     first, second = get(read_only_server, f"/api/runs/{run}/attributes")["attributes"]
     assert (first["attribute"], first["f1"], first["comparator"]) == ("total", 0.5, "exact")
     assert (second["attribute"], second["f1"]) == ("vendor.name", 1.0)
 
 
-def test_comparison_of_runs_equals_that_of_the_library(writable_server, tmp_path):  # noqa: F811
+def test_comparison_of_runs_equals_that_of_the_library(writable_server, tmp_path):
     first, second = writable_server.run(), writable_server.run(candidate=TRUTH)
     found = get(writable_server, "/api/diff", a=first, b=second)
     library = fm.diff(tmp_path / "runs" / first, tmp_path / "runs" / second).to_dict()
@@ -251,7 +238,7 @@ def test_comparison_of_runs_equals_that_of_the_library(writable_server, tmp_path
     assert writable_server.client.get("/api/trend", params={"run": "none"}).status_code == 404
 
 
-def test_notes_are_changed_and_runs_are_deleted(writable_server):  # noqa: F811
+def test_notes_are_changed_and_runs_are_deleted(writable_server):
     run = writable_server.run()
     notes = writable_server.client.put(
         f"/api/runs/{run}/notes", json={"add": ["best"], "note": "keep"}
@@ -279,7 +266,7 @@ def test_read_only_server_does_not_change_saved_runs(tmp_path):
         assert get(server, "/api/runs/saved")["status"] == "complete"
 
 
-def test_recommendations_and_the_report_of_a_run(read_only_server, run):  # noqa: F811
+def test_recommendations_and_the_report_of_a_run(read_only_server, run):
     assert (
         get(read_only_server, f"/api/runs/{run}/improve")["attributes"][0]["attribute"] == "total"
     )
@@ -295,7 +282,7 @@ def test_recommendations_and_the_report_of_a_run(read_only_server, run):  # noqa
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_export_is_downloaded(read_only_server, run, kind):  # noqa: F811
+def test_every_kind_of_export_is_downloaded(read_only_server, run, kind):
     found = read_only_server.client.get(f"/api/runs/{run}/exports/{kind}")
     name = f"{run}.html" if kind == "html" else f"{run}.{file_name(kind)}"
     assert found.headers["content-disposition"] == f'attachment; filename="{name}"'
@@ -309,11 +296,7 @@ def test_every_kind_of_export_is_downloaded(read_only_server, run, kind):  # noq
     )
 
 
-def test_export_of_an_unknown_kind_or_without_its_extra_says_so(
-    read_only_server,  # noqa: F811
-    run,
-    monkeypatch,
-):
+def test_export_of_an_unknown_kind_or_without_its_extra_says_so(read_only_server, run, monkeypatch):
     unknown = read_only_server.client.get(f"/api/runs/{run}/exports/docx")
     assert (unknown.status_code, error_code(unknown)) == (404, "not_found")
     assert "must be one of: html, markdown" in unknown.json()["error"]["message"]
@@ -332,7 +315,7 @@ def test_export_of_an_unknown_kind_or_without_its_extra_says_so(
         ({"kind": "guess", "runs": ["a"]}, 422),
     ],
 )
-def test_analysis_of_other_runs_is_rejected(read_only_server, body, status):  # noqa: F811
+def test_analysis_of_other_runs_is_rejected(read_only_server, body, status):
     assert read_only_server.client.post("/api/analyses", json=body).status_code == status
 
 
@@ -376,7 +359,7 @@ def test_groups_trends_and_the_list_omit_archived_runs(tmp_path):
         "%2e%2e%2fruns", "…", "lock", ".index.json", "C:", "~", "$HOME",
     ],
 )  # fmt: skip
-def test_invalid_run_ids_are_not_found(read_only_server, name):  # noqa: F811
+def test_invalid_run_ids_are_not_found(read_only_server, name):
     for tail in ("", "/cases", "/attributes", "/exports/html"):
         assert read_only_server.client.get(f"/api/runs/{name}{tail}").status_code in {404, 405}
 
@@ -408,12 +391,12 @@ def test_corrupt_run_is_listed_with_the_others(tmp_path):
         "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/diff?a={run}&b={run}&order=odd", "/api/rank?run={run}", "/api/rank", "/api/rank?run=a&run=b&x=1", "/api/trend?odd=1", "/api/files?path=data&x=1", "/api/strategies?form=odd",
     ],
 )  # fmt: skip
-def test_invalid_query_is_rejected(read_only_server, run, path):  # noqa: F811
+def test_invalid_query_is_rejected(read_only_server, run, path):
     response = read_only_server.client.get(path.format(run=run))
     assert (response.status_code, error_code(response)) == (422, "invalid_request")
 
 
-def test_batch_has_slices_and_its_weak_ones_are_found(read_only_server):  # noqa: F811
+def test_batch_has_slices_and_its_weak_ones_are_found(read_only_server):
     truth = [{"id": str(n), "vendor": "Acme" if n % 3 else "Bolt", "total": n} for n in range(90)]
     found = [{**row, "total": -1} if row["vendor"] == "Bolt" else row for row in truth]
     run, other = (read_only_server.run(truth, found, by=["vendor"]) for _ in range(2))
@@ -426,7 +409,7 @@ def test_batch_has_slices_and_its_weak_ones_are_found(read_only_server):  # noqa
 
 
 @pytest.mark.parametrize("by", [["a..b"], ["tag", "tag"], ["x" * 5000]])
-def test_batch_with_invalid_slices_is_rejected(read_only_server, by):  # noqa: F811
+def test_batch_with_invalid_slices_is_rejected(read_only_server, by):
     body = {"truth": {"rows": [{"id": "1"}]}, "candidate": {"rows": [{"id": "1"}]}, "by": by}
     assert read_only_server.client.post("/api/batch", json=body).status_code == 422
 
@@ -450,7 +433,7 @@ def test_consistency_of_a_case_is_the_agreement_of_comparable_runs(tmp_path):
         assert server.client.get("/api/runs/first/cases/2/consistency").status_code == 404
 
 
-def test_mistakes_name_every_case_with_a_column_of_its_own(read_only_server):  # noqa: F811
+def test_mistakes_name_every_case_with_a_column_of_its_own(read_only_server):
     truth = [{"id": str(n), "n": n} for n in range(130)]
     run = read_only_server.run(truth, [{**row, "n": -1} for row in truth])
     found = get(read_only_server, f"/api/runs/{run}/mistakes")

@@ -1,33 +1,34 @@
-"""The scripts of a bundle can be parsed together."""
+"""The scripts of pages are modules whose imports the server provides."""
 
 from __future__ import annotations
 
-import subprocess
+import re
+from pathlib import Path
 
 import pytest
 
-from fieldmark.report.html import page
-from fieldmark.web.pages import asset
+import fieldmark as fm
+from fieldmark.report.html.page import module_order
+from fieldmark.web import pages
 
-BUNDLES = [name for name in vars(page) if name.endswith("SCRIPTS")]
-
-
-def check(script, *, module):
-    kind = "module" if module else "commonjs"
-    command = ["node", "--check", f"--input-type={kind}", "-"]
-    done = subprocess.run(command, input=script, capture_output=True, check=False)
-    return done.stderr.decode()
+STATIC = Path(fm.__file__).parent / "web" / "static"
+SHARED = Path(fm.__file__).parent / "report" / "html" / "assets"
+ENTRIES = re.findall(r'script="(\w+\.js)"', Path(pages.__file__).read_text("utf-8"))
 
 
-@pytest.mark.parametrize("bundle", BUNDLES)
-def test_bundles_of_reports_can_be_parsed(bundle):
-    assert check(page.script(getattr(page, bundle)), module=False) == ""
+def read_asset(name):
+    return pages.asset(name).content
 
 
-def test_components_that_pages_import_can_be_parsed():
-    assert check(asset("report.js").content, module=True) == ""
+@pytest.mark.parametrize("entry", sorted(set(ENTRIES)))
+def test_every_import_of_a_page_is_served(entry):
+    assert module_order(entry, read_asset)[-1] == entry
 
 
-def test_two_scripts_of_a_bundle_that_declare_the_same_name_are_found():
-    content = asset("report.js").content
-    assert "already been declared" in check(content + b"\nconst ERROR_NAMES = 1;\n", module=True)
+def test_every_script_is_used_by_a_page():
+    used = {name for entry in ENTRIES for name in module_order(entry, read_asset)}
+    assert {path.name for path in STATIC.glob("*.js")} <= used
+
+
+def test_scripts_of_pages_and_of_reports_have_different_names():
+    assert not {path.name for path in STATIC.iterdir()} & {path.name for path in SHARED.iterdir()}

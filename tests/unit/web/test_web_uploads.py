@@ -16,7 +16,7 @@ from fieldmark.runs.stored_run import open_run
 from fieldmark.web.routes.batch import InputSource, record_input_sources
 from fieldmark.web.server_options import ServerLimits
 from page_files import png
-from unit.web.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
+from unit.web.live_server import PREDICTIONS, TRUTH, live, write_jsonl
 from waiting import TIMEOUT
 
 
@@ -47,15 +47,10 @@ ROWS = {"rows": TRUTH}, {"rows": PREDICTIONS[:1]}
         pytest.param(PATH, ["data/truth.jsonl", "data/predictions.jsonl"], True, id="paths"),
         pytest.param(TEXT, ["my truth.jsonl", "predictions.jsonl"], False, id="uploads"),
         pytest.param(FILES, ["case-1.json and 7 more", "case-1.json"], False, id="files"),
-        pytest.param(
-            ({**FILES[0], "name": "golden"}, FILES[1]),
-            ["golden", "case-1.json"],
-            False,
-            id="folder",
-        ),
+        pytest.param(({**FILES[0], "name": "golden"}, FILES[1]), ["golden", "case-1.json"], False, id="folder"),
         pytest.param(ROWS, ["8 rows", "1 row"], False, id="rows"),
     ],
-)
+)  # fmt: skip
 def test_manifest_has_the_original_names_of_inputs(tmp_path, root, sides, names, resumable):
     with live(tmp_path, write=True, roots={"data": root}) as server:
         body = dict(zip(("truth", "candidate"), sides, strict=True))
@@ -130,7 +125,7 @@ def test_page_of_an_interrupted_run_over_paths_says_that_it_can_be_resumed(tmp_p
     assert "it can be resumed in the workspace: fieldmark score --resume runs/killed" in page
 
 
-def test_job_cancelled_before_its_start_deletes_its_copies(tmp_path, monkeypatch, held_job):  # noqa: F811
+def test_job_cancelled_before_its_start_deletes_its_copies(tmp_path, monkeypatch, held_job):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     body = {"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}
     with live(tmp_path, limits=ServerLimits(waiting_jobs=2)) as server:

@@ -134,7 +134,7 @@ _DATES: Final = (
     rf"(?:calendar\syear|cy)\s?{_YEAR}",
 )
 _TIME: Final = re.compile(
-    r"(?P<hour>[01]?[0-9]|2[0-4])(?::(?P<minute>[0-5][0-9])(?::[0-5][0-9])?)?"
+    r"(?P<hour>2[0-4]|[01]?[0-9])(?::(?P<minute>[0-5][0-9])(?::[0-5][0-9])?)?"
     r"(?:\s*(?P<half>[ap])\.?\s?m\b\.?)?(?:\s*(?:uhr|o'clock)\b)?",
     re.IGNORECASE,
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -21,64 +22,13 @@ from fieldmark.values.json_text import strict_json
 from fieldmark.version import VERSION
 
 STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "print.css")
-SCRIPTS: Final = (
-    "dom.js",
-    "rows.js",
-    "labels.js",
-    "case_links.js",
-    "text_diff.js",
-    "charts.js",
-    "heat_map.js",
-    "table.js",
-    "document_table.js",
-    "values.js",
-    "items.js",
-    "tree.js",
-    "field_links.js",
-    "explain.js",
-    "regions.js",
-    "evaluators.js",
-    "metric_tabs.js",
-    "case.js",
-    "overview.js",
-    "pictures.js",
-    "attributes.js",
-    "value_tables.js",
-    "advice.js",
-    "cases.js",
-    "side_by_side.js",
-    "comparison.js",
-    "report_comparison.js",
-    "method.js",
-    "detection.js",
-    "slices.js",
-    "confidence.js",
-    "reviews.js",
-    "theme.js",
-    "app.js",
-)
-"""In dependency order."""
-LEADERBOARD: Final = "leaderboard.js"
-"""The components of a ranking, for its report and the web application."""
-LEADERBOARD_SCRIPTS: Final = (
-    "dom.js",
-    "labels.js",
-    "case_links.js",
-    "charts.js",
-    "table.js",
-    "values.js",
-    "theme.js",
-    LEADERBOARD,
-    "leaderboard_page.js",
-)
-LABEL_SCRIPTS: Final = (
-    "dom.js",
-    "labels.js",
-    "text_diff.js",
-    "values.js",
-    "theme.js",
-    "label_page.js",
-)
+REPORT: Final = "report_page.js"
+LEADERBOARD: Final = "leaderboard_page.js"
+LABELS: Final = "label_page.js"
+"""The entry points of pages: modules that import all others."""
+
+_IMPORT: Final = re.compile(rb'^import [^"]* from "\./([a-z_]+\.js)";\n', re.MULTILINE)
+_EXPORT: Final = re.compile(rb"^export (?=(?:async )?function |class |const |let )", re.MULTILINE)
 
 _PAGE: Final = b"""\
 <!doctype html>
@@ -97,7 +47,7 @@ _PAGE: Final = b"""\
 <body>
 <div id="app"><noscript><p>This page requires JavaScript. %(without_script)s</p></noscript></div>
 %(data)s
-<script>%(script)s</script>
+<script type="module">%(script)s</script>
 </body>
 </html>
 """
@@ -116,7 +66,7 @@ def page(view: RunView) -> bytes:
     if "comparison" in view.run:
         data[b"before"] = b"{%s}" % before
     return _whole(
-        SCRIPTS,
+        REPORT,
         data,
         b"The same metrics are in summary.json in the run directory.",
     )
@@ -125,7 +75,7 @@ def page(view: RunView) -> bytes:
 def leaderboard_page(board: JsonObject) -> bytes:
     """Return a page with the ranking of several runs."""
     return _whole(
-        LEADERBOARD_SCRIPTS,
+        LEADERBOARD,
         {b"board": embedded(board)},
         b"`fieldmark rank --format json` prints the same metrics.",
     )
@@ -151,7 +101,7 @@ def label_page(title: str, labels: Sequence[Label]) -> bytes:
     digest = hashlib.sha256(strict_json([row["key"] for row in rows])).hexdigest()
     content = {"title": title, "id": digest[:16], "rows": rows}
     return _whole(
-        LABEL_SCRIPTS,
+        LABELS,
         {b"labels": embedded(content)},
         b"The same pairs can be labeled in a CSV file.",
     )
@@ -163,9 +113,9 @@ def _shown_value(value: JsonValue | Missing) -> JsonValue:
     return shown["j"] if isinstance(shown, dict) and "j" in shown else shown
 
 
-def _whole(scripts: tuple[str, ...], data: Mapping[bytes, bytes], without_script: bytes) -> bytes:
+def _whole(entry: str, data: Mapping[bytes, bytes], without_script: bytes) -> bytes:
     """Return a page, which may load nothing but its own script and style."""
-    code = script(scripts)
+    code = script(entry)
     policy = (
         b"default-src 'none'",
         b"script-src '%s'" % _hash(code),
@@ -191,10 +141,33 @@ def style() -> bytes:
 
 
 @cache
-def script(names: tuple[str, ...] = SCRIPTS) -> bytes:
-    """Return the script of a page in a function, so that it defines no globals."""
-    parts = b"\n".join(map(_asset, names))
-    return b'(function () {\n"use strict";\n%s})();\n' % parts
+def script(entry: str) -> bytes:
+    """Return the modules of a page as one module, which imports nothing.
+
+    A browser does not import other modules into a page that it opens from a file, so every module
+    follows its imports in the page, without `import` and `export`. All names at the top level of
+    the modules of a page are therefore different, and imports do not rename.
+    """
+    return b"\n".join(
+        _EXPORT.sub(b"", _IMPORT.sub(b"", _asset(name))) for name in module_order(entry, _asset)
+    )
+
+
+def module_order(entry: str, read: Callable[[str], bytes]) -> list[str]:
+    """Return the names of a module and all modules that it imports, each after its imports."""
+    visited: set[str] = set()
+    order: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in visited:
+            return
+        visited.add(name)
+        for imported in _IMPORT.findall(read(name)):
+            visit(imported.decode())
+        order.append(name)
+
+    visit(entry)
+    return order
 
 
 def _asset(name: str) -> bytes:

@@ -1,8 +1,12 @@
 // Jobs and their progress: analyses of runs, and batches that a page waits for.
 
 import { request } from "./api.js";
-import { button, el, plural, replace, whole } from "./report.js";
+import { button, el, replace } from "./dom.js";
+import { plural, whole } from "./labels.js";
 import { problem } from "./page.js";
+
+// Runs with more cases are analyzed only on request.
+export const MANY = 2000;
 
 export function isFinished({ state }) {
   return ["done", "cancelled", "failed"].includes(state);

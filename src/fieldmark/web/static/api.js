@@ -1,7 +1,5 @@
 // Requests to the API. Errors have a status, a code and problems.
 
-export { filterQuery as query } from "./report.js";
-
 const CSRF = document.querySelector('meta[name="csrf"]').content;
 
 export class ApiError extends Error {

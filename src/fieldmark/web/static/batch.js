@@ -1,12 +1,15 @@
 // The batch page: two data sets, and the progress of jobs.
 
 import { isFinished } from "./analysis.js";
-import { query, request } from "./api.js";
+import { request } from "./api.js";
+import { query, warningLine } from "./case_links.js";
 import { ask } from "./dialogs.js";
-import * as drafts from "./rules_draft.js";
-import { FAILURE_TEXTS, button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, select, shown, warningLine, whole } from "./report.js";
-import { modelSelects } from "./models.js";
+import { button, choice, data, el, labelled, replace, section, select } from "./dom.js";
+import { bytes, moment, plural, rate, whole } from "./labels.js";
+import { FAILURE_TEXTS, leftOutText } from "./overview.js";
 import { empty, problem, sentence } from "./page.js";
+import * as drafts from "./rules_draft.js";
+import { shown } from "./values.js";
 
 const page = data("page");
 const draft = drafts.load(page.strategies);
@@ -23,7 +26,7 @@ const by = el("input", { type: "text", id: "by", placeholder: "tag, metadata.KEY
 const choices = { preset: "", candidate_json: "only" };
 let pages = "";
 const repair = el("input", { type: "checkbox", id: "repair" });
-const models = modelSelects(page.strategies, draft);
+const models = drafts.modelSelects(page.strategies, draft);
 const values = el("input", { type: "checkbox", checked: true, id: "save-values" });
 
 function source(name, heading, hint) {

@@ -1,8 +1,12 @@
 // The list of cases of a run, which the server filters, sorts and paginates.
 
-import { lastRequest, query } from "./api.js";
-import { CASE_FILTERS, caseColumns, caseFilters, el, pager, plural, replace, section, sliceOptions, tableNode, whole, wrongAttributes } from "./report.js";
+import { lastRequest } from "./api.js";
+import { CASE_FILTERS, query } from "./case_links.js";
+import { caseColumns, caseFilters, sliceOptions, wrongAttributes } from "./cases.js";
+import { el, pager, replace, section } from "./dom.js";
+import { plural, whole } from "./labels.js";
 import { address, debounce, empty, focusLastCase, keepInView, problem, remember } from "./page.js";
+import { tableNode } from "./table.js";
 
 const STEP = 50;
 export const FILTERS = [...CASE_FILTERS, "offset"];

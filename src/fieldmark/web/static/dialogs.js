@@ -1,6 +1,6 @@
 // Menus, and dialogs that ask before something is lost.
 
-import { button, el, fill, replace } from "./report.js";
+import { button, el, fill, replace } from "./dom.js";
 
 // Ask a question; the promise is true if the action was chosen, and false if the dialog was closed.
 export function ask(title, text, action, { cancel = "Cancel" } = {}) {

@@ -1,10 +1,14 @@
 // The page that compares two runs, or several runs with the first.
 
-import { analyze, analyzed } from "./analysis.js";
+import { analyze, analyzed, MANY } from "./analysis.js";
 import { request } from "./api.js";
-import { CHANGE_FILTERS, attributeRanking, button, changedCaseList, changedNames, comparisonHead, comparisonParts, differingCaseList, el, leaderboardHead, moment, nameText, plural, rate, replace, section, select, shown as safe, tableNode, valuesOf } from "./report.js";
+import { CHANGE_FILTERS, changedCaseList, changedNames, comparisonHead, comparisonParts, differingCaseList } from "./comparison.js";
+import { button, el, replace, section, select } from "./dom.js";
+import { moment, nameText, plural, rate } from "./labels.js";
+import { attributeRanking, leaderboardHead } from "./leaderboard.js";
 import { address, debounce, empty, focusLastCase, keepInView, problem, runName, sentence } from "./page.js";
-import { MANY } from "./run_mistakes.js";
+import { tableNode, valuesOf } from "./table.js";
+import { shown as safe } from "./values.js";
 
 const MAX_RUNS = 10;
 const state = { ...address(["a", "force", "rescore", "order"]), ...address(CHANGE_FILTERS) };

@@ -1,8 +1,13 @@
 // The page of one case in two or more runs: the ground truth and all predictions.
 
 import { request } from "./api.js";
-import { caseFacts, el, nameText, neighborLink, openedCase, replace, showHighlighted, shown, sideBySide, whole } from "./report.js";
+import { caseFacts, neighborLink } from "./case.js";
+import { el, replace } from "./dom.js";
+import { nameText, whole } from "./labels.js";
 import { address, caseAddress, followKeys, problem, remember, rememberCase } from "./page.js";
+import { showHighlighted, sideBySide } from "./side_by_side.js";
+import { openedCase } from "./value_encoding.js";
+import { shown } from "./values.js";
 
 const app = document.getElementById("app");
 const given = new URLSearchParams(location.search);

@@ -1,6 +1,6 @@
 // An input for a document, which can be typed, pasted, dropped or loaded from a file.
 
-import { button, el } from "./report.js";
+import { button, el } from "./dom.js";
 import { toast } from "./page.js";
 
 const FENCE = /```(?:json)?\s*\n([\s\S]*?)```/g;

@@ -1,9 +1,8 @@
 // Components of every page: theme, notices, and state in the URL.
 
 import { requestFile } from "./api.js";
-import { button, el, fill, replace, stored, tabs, themeButton } from "./report.js";
-
-export { stored, tabs };
+import { button, el, fill, replace } from "./dom.js";
+import { themeButton } from "./theme.js";
 
 document.getElementById("theme-place").append(themeButton());
 

@@ -2,7 +2,9 @@
 
 import { analyze } from "./analysis.js";
 import { request } from "./api.js";
-import { button, el, leaderboardHead, leaderboardParts, moment, plural, replace, section, select } from "./report.js";
+import { button, el, replace, section, select } from "./dom.js";
+import { moment, plural } from "./labels.js";
+import { leaderboardHead, leaderboardParts } from "./leaderboard.js";
 import { empty, metricName, problem, runName } from "./page.js";
 
 const CHOICES = ["mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1", "completeness", "hallucination", "accuracy", "rqs", "predicted_mean_score"];

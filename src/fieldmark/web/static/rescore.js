@@ -1,12 +1,16 @@
 // The page that changes the rules of a run: a preview of what would change, and a new run with them.
 
 import { follow } from "./analysis.js";
-import { lastRequest, query, request } from "./api.js";
-import { comparatorReference, comparatorSelect, localProblems, ruleEditor } from "./rule_editor.js";
-import * as drafts from "./rules_draft.js";
-import { presetDialog } from "./rules_dialogs.js";
-import { DASH, NOT_COMPARED, button, changeNumber, data, el, labelled, mark, outcomeOf, plural, rate, replace, section, select, shown, tableNode, whole } from "./report.js";
+import { lastRequest, request } from "./api.js";
+import { query } from "./case_links.js";
+import { button, data, el, labelled, replace, section, select } from "./dom.js";
+import { changeNumber, DASH, mark, NOT_COMPARED, outcomeOf, plural, rate, whole } from "./labels.js";
 import { address, debounce, empty, metricName, problem, sentence, toast } from "./page.js";
+import { comparatorReference, comparatorSelect, localProblems, ruleEditor } from "./rule_editor.js";
+import { presetDialog } from "./rules_dialogs.js";
+import * as drafts from "./rules_draft.js";
+import { tableNode } from "./table.js";
+import { shown } from "./values.js";
 
 const page = data("page");
 const METRIC_NAMES = { rqs: "RQS", completeness: "Completeness", hallucination: "Hallucination", accuracy: "Accuracy", safety: "Safety" };

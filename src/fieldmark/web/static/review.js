@@ -1,8 +1,15 @@
 // The review of a run: one field at a time, by buttons or keys. Decisions are stored beside the run.
 
-import { lastRequest, query, request } from "./api.js";
-import { bothValues, button, capitalized, choice, data, effectTable, el, kindOf, labelled, mark, openedCase, openedParts, pathText, plural, rate, replace, reviewTable, section, select, shown, tableNode, textOf, valueNode, whole } from "./report.js";
+import { lastRequest, request } from "./api.js";
+import { openedParts } from "./case.js";
+import { query } from "./case_links.js";
+import { button, choice, data, el, labelled, replace, section, select } from "./dom.js";
+import { capitalized, mark, pathText, plural, rate, whole } from "./labels.js";
 import { address, empty, problem, remember, sentence, toast } from "./page.js";
+import { effectTable, reviewTable } from "./reviews.js";
+import { tableNode } from "./table.js";
+import { kindOf, openedCase, textOf } from "./value_encoding.js";
+import { bothValues, shown, valueNode } from "./values.js";
 
 const page = data("page");
 const { run } = page;

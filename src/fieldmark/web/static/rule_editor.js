@@ -1,9 +1,12 @@
 // The table of rules: a field, how it is compared, and the options that this comparison has. Used by
 // the Rules page and by the page that changes the rules of a run.
 
-import * as drafts from "./rules_draft.js";
-import { button, data, dataTable, el, plural, replace, search, shown, whole } from "./report.js";
+import { button, data, el, replace, search } from "./dom.js";
+import { plural, whole } from "./labels.js";
 import { empty } from "./page.js";
+import * as drafts from "./rules_draft.js";
+import { dataTable } from "./table.js";
+import { shown } from "./values.js";
 
 const page = data("page");
 const COMPARATORS = new Map(page.comparators.flatMap(({ comparators }) => comparators.map((each) => [each.name, each])));

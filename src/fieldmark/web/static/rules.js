@@ -1,11 +1,14 @@
 // The rules page: strategies, thresholds, weights and gates.
 
 import { request } from "./api.js";
+import { button, data, el, labelled, replace, section, select } from "./dom.js";
+import { capitalized, plural } from "./labels.js";
+import { address, debounce, download, problem, remember, toast } from "./page.js";
 import { comparatorReference, comparatorSelect, localProblems, numberInput, pathsOf, ruleEditor } from "./rule_editor.js";
-import * as drafts from "./rules_draft.js";
 import { importDialog, inferDialog, presetDialog } from "./rules_dialogs.js";
-import { button, capitalized, data, el, labelled, plural, replace, section, select, tableNode } from "./report.js";
-import { address, debounce, download, problem, remember, stored, toast } from "./page.js";
+import * as drafts from "./rules_draft.js";
+import { tableNode } from "./table.js";
+import { stored } from "./theme.js";
 
 const page = data("page");
 const workspace = page.strategies;

@@ -2,8 +2,12 @@
 
 import { request } from "./api.js";
 import { readText } from "./document_input.js";
-import { button, el, plural, replace, shown, tableNode } from "./report.js";
-import { problem, stored } from "./page.js";
+import { button, el, replace } from "./dom.js";
+import { plural } from "./labels.js";
+import { problem } from "./page.js";
+import { tableNode } from "./table.js";
+import { stored } from "./theme.js";
+import { shown } from "./values.js";
 
 function dialog(title, lead, content, actions) {
   const errors = el("div");

@@ -1,14 +1,25 @@
 // The page of one run: metrics, what is wrong, and paginated cases. Recommendations and weak slices
 // of a large run are loaded on request.
 
-import { analyze, analyzed } from "./analysis.js";
+import { analyze, analyzed, MANY } from "./analysis.js";
 import { request } from "./api.js";
-import { ask, editable, menu } from "./dialogs.js";
+import { attributeSection, sliceSection } from "./attributes.js";
+import { casesHref, query, warningLine } from "./case_links.js";
 import { caseList } from "./case_list.js";
-import { adviceList, attributeSection, button, casesHref, confidenceSection, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, nameText, plural, qualitySection, rate, repeatedErrors, replace, section, shown, sliceSection, tileGrid, verdictPanel, warningLine, whole } from "./report.js";
+import { confidenceSection } from "./confidence.js";
+import { detectionSection } from "./detection.js";
+import { ask, editable, menu } from "./dialogs.js";
+import { repeatedErrors } from "./document_tree.js";
+import { button, data, el, replace, section } from "./dom.js";
+import { moment, nameText, plural, rate, whole } from "./labels.js";
+import { evaluatorTable } from "./method.js";
+import { qualitySection } from "./metric_tabs.js";
+import { adviceList, domains, errorTypes, heatSection, tileGrid, verdictPanel, worstFields } from "./overview.js";
 import { downloadFrom, empty, keepInView, problem, sentence, toast } from "./page.js";
-import { runCharts } from "./run_charts.js";
-import { MANY, runMistakes } from "./run_mistakes.js";
+import { scatterPanel, scorePanel } from "./score_charts.js";
+import { trendChart } from "./trend.js";
+import { valueTableSection } from "./value_tables.js";
+import { shown } from "./values.js";
 
 const page = data("page");
 const { run } = page;
@@ -151,4 +162,43 @@ if (!page.tiles) {
     page.confidence && confidenceSection(page),
     rest, caseList(run.id, page));
   if (location.hash) keepInView(location.hash.slice(1));
+}
+
+function runCharts(run, attributes) {
+  const scores = el("div"), trend = el("div", { id: "run-trend" });
+  load(scores, async () => scorePanel(await request(`/api/runs/${run}/scores`)));
+  load(trend, async () => {
+    const found = await request(`/api/trend?run=${run}`);
+    return found.steps.filter(({ value }) => value !== null).length > 1 && trendChart(found, "Mean score", { heading: "Trend", own: run });
+  });
+  return section("charts", "Charts", null,
+    el("div", { class: "columns" }, scores, scatterPanel(attributes, (attribute) => `?attribute=${encodeURIComponent(attribute)}#cases`)), trend);
+}
+
+async function load(place, make) {
+  try {
+    replace(place, await make());
+  } catch (error) {
+    replace(place, problem(error));
+  }
+}
+
+function runMistakes(run, page) {
+  const place = el("div", { id: "run-mistakes" }), rest = el("div");
+  async function load() {
+    replace(place, el("p", { class: "quiet", role: "status" }, "Reading all mistakes…"));
+    try {
+      const found = await request(`/api/runs/${run}/mistakes`);
+      const lines = Object.fromEntries(found.cases.map((line) => [line.rank, line]));
+      const view = { ...page, ...found, cases: { lines } };
+      const link = (rank, filters) => `/runs/${run}/cases/${lines[rank].number}${query(filters)}`;
+      replace(place, worstFields(view, link));
+      replace(rest, found.value_tables.length > 0 && valueTableSection(view), heatSection(view, link));
+    } catch (error) {
+      replace(place, problem(error));
+    }
+  }
+  if (page.totals.total <= MANY) load();
+  else replace(place, section("mistakes", "Worst fields", "Mistakes by attribute with examples, tables of values and the heat map. All cases are read for it.", button("Show worst fields", load, { id: "show-mistakes" })));
+  return { worst: place, rest };
 }

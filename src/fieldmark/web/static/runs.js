@@ -1,10 +1,14 @@
 // The page of all runs: search, groups, trends, comparison, names, archive and deletion.
 
-import { lastRequest, query, request } from "./api.js";
+import { lastRequest, request } from "./api.js";
+import { query } from "./case_links.js";
 import { ask, menu } from "./dialogs.js";
-import { button, choice, data, el, nameText, pager, plural, rate, replace, search, section, select, shown, tableNode, verdictChip } from "./report.js";
-import { METRICS, address, debounce, empty, metricName, problem, remember, runName, toast } from "./page.js";
+import { button, choice, data, el, pager, replace, search, section, select } from "./dom.js";
+import { nameText, plural, rate, verdictChip } from "./labels.js";
+import { address, debounce, empty, metricName, METRICS, problem, remember, runName, toast } from "./page.js";
+import { tableNode } from "./table.js";
 import { trendChart } from "./trend.js";
+import { shown } from "./values.js";
 
 const page = data("page");
 const STEP = 50, MAX_COMPARED = 10;

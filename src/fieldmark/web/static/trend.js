@@ -1,6 +1,8 @@
 // A line chart of a metric over runs.
 
-import { behind, el, intervalText, plural, rate, trendPlot } from "./report.js";
+import { behind, intervalText, trendPlot } from "./charts.js";
+import { el } from "./dom.js";
+import { plural, rate } from "./labels.js";
 import { empty } from "./page.js";
 
 // `own` is the run whose page shows the chart; its dot is large.

@@ -1,4 +1,12 @@
-// All attributes with counts, rates and mistakes.
+// The metrics of all attributes, and of slices of the cases.
+
+import { casesHref, COUNT_WORDS, IN_REPORT, mistakeLinks, stateInUrl } from "./case_links.js";
+import { sliceName } from "./cases.js";
+import { confusionBar, gauge, trendLine } from "./charts.js";
+import { choice, el, search, section, svg } from "./dom.js";
+import { DASH, ERROR, ERROR_NAMES, mark, mistakesIn, outcomeOf, pathText, plural, rate, whole } from "./labels.js";
+import { dataTable, sortable, tableNode } from "./table.js";
+import { shown } from "./values.js";
 
 // A value although there was nothing to count: some conventions report 0 then.
 function isVacuous({ tp, fp, fn, f1 }) {
@@ -10,7 +18,7 @@ function spreadNode(interval, deviation = null) {
   return interval && el("span", { class: "interval", title: `95% confidence interval${deviation === null ? "" : `; standard deviation ${rate(deviation)}`}` }, `${rate(interval[0], 2)}${DASH}${rate(interval[1], 2)}`);
 }
 
-function mistakesOf(row) {
+export function mistakesOf(row) {
   return mistakesIn(row.errors_by_type) + row.errors;
 }
 
@@ -28,11 +36,11 @@ const RANKS = {
 };
 
 // A link to the rule of a field; only the web application can change rules.
-function ruleLink(page, path) {
+export function ruleLink(page, path) {
   return el("a", { class: "edit-rule", href: `${page}?${new URLSearchParams({ path })}`, "aria-label": `Edit rule of ${path}` }, "Edit rule");
 }
 
-function attributeSection(run) {
+export function attributeSection(run) {
   const trends = run.trends && new Map(run.trends.attributes.map(({ attribute, f1 }) => [attribute, f1]));
   const url = stateInUrl("rank", "attributes");
   let rank = url.read() in RANKS ? url.read() : "errors";
@@ -85,4 +93,32 @@ function attributeSection(run) {
     el("p", { class: "legend" }, Object.entries(COUNT_WORDS).map(([css, word]) =>
       el("span", null, svg("svg", { width: 14, height: 12, "aria-hidden": "true" }, svg("rect", { class: `fill-${css}`, width: 14, height: 12 })), word)),
     ERROR_NAMES.map((name) => mark(outcomeOf(name), { word: true }))));
+}
+
+export function sliceSection(run) {
+  return section("slices", "Slices", "Metrics of groups of cases, the weakest group first. A slice with few cases has a wide confidence interval.", run.slices.map(sliceTable));
+}
+
+// The name of a slice for people: "tag = other" for tag=other.
+export function sliceText(name) {
+  const place = name.indexOf("=");
+  return `${name.slice(0, place)} = ${name.slice(place + 1) || "(none)"}`;
+}
+
+function sliceTable({ key, slices, metrics, rows }) {
+  const [first, ...others] = metrics;
+  const notes = (row) => [...row.notes, ...(row.few ? ["few cases"] : [])].map((note) => [" ", el("span", { class: "tile-note" }, note)]);
+  const table = tableNode({
+    caption: `Slices by ${key}`, step: 25, empty: "No slices.", rows,
+    columns: [
+      { key: "value", title: "Slice", cell: (row) => [el("a", { href: casesHref({ slice: sliceName(key, row.value) }) }, el("bdi", { class: "literal" }, shown(row.value))), notes(row)] },
+      { key: "cases", title: "Cases", format: "count" },
+      { key: first.name, title: first.title, format: "number", cell: (row) => [el("span", { class: "f1" }, rate(row[first.name])), spreadNode(row.interval)] },
+      { title: "", css: "bar-cell", cell: (row) => gauge(row.notes.length ? null : row[first.name], row.interval) },
+      ...others.map(({ name, title }) => ({ key: name, title, format: "number" })),
+    ],
+  });
+  const means = metrics.filter(({ deviation }) => deviation !== null).map(({ title, mean, deviation }) => `${title} ${rate(mean)} ± ${rate(deviation)}`);
+  return el("div", { class: "slices" }, el("h3", null, "By ", el("bdi", { class: "literal" }, shown(key))), table,
+    means.length > 0 && el("p", { class: "quiet" }, `Mean ± standard deviation of ${whole(slices)} slices: ${means.join(", ")}`));
 }

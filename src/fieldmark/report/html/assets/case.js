@@ -1,5 +1,16 @@
 // One case: its documents side by side and the results of its evaluators.
 
+import { casesHref, query } from "./case_links.js";
+import { scoreText } from "./cases.js";
+import { addWrongFields, documentTree, repeatedErrors } from "./document_tree.js";
+import { el } from "./dom.js";
+import { describeFields } from "./field_links.js";
+import { mark, MATCH, mistakeChips, NOT_COMPARED, plural, rate, reasonText, verdictChip, whole, WRONG } from "./labels.js";
+import { metricTabs } from "./metric_tabs.js";
+import { pageSection } from "./regions.js";
+import { kindOf } from "./value_encoding.js";
+import { shown } from "./values.js";
+
 const INPUTS = {
   missing: "This case has no prediction.",
   parse_error: "The prediction is not valid JSON.",
@@ -14,7 +25,7 @@ const PARSED_FROM = {
 };
 
 // `list` is the list of cases with its filters.
-function caseView(rank, { run, opened, list }) {
+export function caseView(rank, { run, opened, list }) {
   const line = run.cases.lines[rank];
   const view = opened[rank];
   const { position, total, previous, next } = neighborsOf(rank, list);
@@ -29,25 +40,25 @@ function caseView(rank, { run, opened, list }) {
       el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(line.id))),
       el("p", { class: "case-facts" }, caseFacts(line))),
     caseNotices(line, view),
-    view ? metricTabs(view.metrics, { documents: () => openedParts(view, view.pages, (path) => `#case-${rank + 1}${filterQuery({ ...list.state, path })}`), tab: hashQuery().get("tab"), changeTab: (tab) => rememberInHash("tab", tab === "documents" ? "" : tab) })
+    view ? metricTabs(view.metrics, { documents: () => openedParts(view, view.pages, (path) => `#case-${rank + 1}${query({ ...list.state, path })}`), tab: hashQuery().get("tab"), changeTab: (tab) => rememberInHash("tab", tab === "documents" ? "" : tab) })
       : el("p", { class: "notice" }, notOpened(run.cases)));
 }
 
 // A link to another case, or a disabled button without an address.
-function neighborLink(label, href, key) {
+export function neighborLink(label, href, key) {
   return href === null ? el("button", { type: "button", disabled: true }, label)
     : el("a", { class: "button", id: label.toLowerCase(), href, "aria-keyshortcuts": key }, label);
 }
 
 // The verdict, score, mistakes and tags of a case; `detail` follows the score.
-function caseFacts({ verdict, status, score, vacuous, errors_by_type: errors, tags = [] }, detail = "") {
+export function caseFacts({ verdict, status, score, vacuous, errors_by_type: errors, tags = [] }, detail = "") {
   return [verdictChip(verdict, status, vacuous),
     el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous)), detail),
     mistakeChips(errors, { word: true }), tags.map((tag) => el("span", { class: "tag" }, shown(tag)))];
 }
 
 // What is special in a case: its input, a note, how the prediction was read, and what is not shown.
-function caseNotices({ input }, view) {
+export function caseNotices({ input }, view) {
   return [
     input !== "ok" && el("p", { class: "notice" }, INPUTS[input] || `Input: ${reasonText(input)}.`),
     view && [
@@ -81,7 +92,7 @@ function neighborsOf(rank, list) {
 
 // The parts of a case. `pages` are its pages, or a promise of them, if there may be any, and `link`
 // returns the address of a field of the case by its path.
-function openedParts(view, pages = view.pages, link = null) {
+export function openedParts(view, pages = view.pages, link = null) {
   const [control, tree] = view.tree.length ? documentTree(view.tree) : [null, el("p", { class: "quiet" }, "No field of this case was compared.")];
   describeFields(tree, view.tree, link);
   const valueless = view.tree.length > 0 && view.tree.every(({ expected }) => kindOf(expected) === "hidden");
@@ -100,4 +111,26 @@ function openedParts(view, pages = view.pages, link = null) {
 
 function notOpened({ opened, total }) {
   return `The documents of this case are not included. This report includes up to ${whole(opened)} of ${plural(total, "case")}, worst first. results.jsonl in the run directory contains all cases.`;
+}
+
+function evaluatorCards(evaluators) {
+  return el("div", { class: "judges" }, evaluators.map((result) => el("article", { class: "judge" },
+    el("header", null,
+      el("h3", null, el("bdi", null, shown(result.name || result.type || "evaluator"))),
+      result.type && result.type !== result.name && el("span", { class: "quiet" }, shown(result.type)),
+      verdictChip(result.verdict, result.status),
+      el("span", { class: "judge-score" }, rate(result.score ?? null)),
+      result.weight !== undefined && result.weight !== 1 && el("span", { class: "quiet" }, `weight ${result.weight}`)),
+    result.reasoning && el("p", { class: "reasoning" }, el("bdi", { class: "literal" }, shown(result.reasoning))),
+    lineList("Hits", result.hits, MATCH),
+    lineList("Misses", result.misses, WRONG, true),
+    lineList("Skipped", result.skipped, NOT_COMPARED),
+    result.details && el("details", null, el("summary", null, "Details"), el("pre", null, shown(result.details))))));
+}
+
+function lineList(title, lines, outcome, open = false) {
+  if (!lines || !lines.length) return null;
+  return el("details", { open: open || lines.length <= 3 },
+    el("summary", null, `${title} (${whole(lines.length)})`),
+    el("ul", { class: "lines" }, lines.map((line) => el("li", null, mark(outcome), el("bdi", { class: "literal" }, shown(line))))));
 }

@@ -1,8 +1,19 @@
 // The list of cases and its filters.
 
+import { mistakesOf, sliceText } from "./attributes.js";
+import { CASE_FILTERS, COUNT_WORDS, errorWord, filtersIn, hashParts, IN_REPORT, query, selectsAttribute } from "./case_links.js";
+import { gauge } from "./charts.js";
+import { button, el, replace, search, section, select } from "./dom.js";
+import { nodeAttribute, nodePath } from "./field_links.js";
+import { ERROR_NAMES, INPUT_LABELS, isMistake, mistakeChips, mistakesIn, OUTCOMES, pathText, plural, rate, reasonText, verdictChip, whole } from "./labels.js";
+import { dataTable, sortable } from "./table.js";
+import { isSame, kindOf, textOf } from "./value_encoding.js";
+import { valueName } from "./value_tables.js";
+import { bothValues, shown } from "./values.js";
+
 // The controls of a list of cases, for the report and the web application. `state` has the filters
 // by name; filters without a control of their own are shown as tags that can be removed.
-function caseFilters(state, { attributes, tags = [], slices = [], sorts = [], patterns = {} }, changed) {
+export function caseFilters(state, { attributes, tags = [], slices = [], sorts = [], patterns = {} }, changed) {
   const boxes = {};
   const chips = el("span", { class: "chips filter-chips" });
   const number = el("span", { class: "quiet", role: "status" });
@@ -54,22 +65,22 @@ function filterLabel(name, value, patterns) {
 }
 
 // The slices of a run as options of a filter.
-function sliceOptions(run) {
+export function sliceOptions(run) {
   return (run.slices || []).flatMap(({ key, rows }) => rows.map(({ value }) => [sliceName(key, value), `${key} = ${value}`]));
 }
 
-function sliceName(key, value) {
+export function sliceName(key, value) {
   return `${key}=${value === "(none)" ? "" : value}`;
 }
 
 // The attributes with mistakes, most mistakes first.
-function wrongAttributes(run) {
+export function wrongAttributes(run) {
   return run.attributes.filter((row) => mistakesOf(row) > 0).sort((one, two) => mistakesOf(two) - mistakesOf(one)).map(({ attribute }) => attribute);
 }
 
 // The columns of a list of cases. `link` returns the address of a case, and `fieldOf` the first
 // field that the filters select, if a list shows one.
-function caseColumns(rows, link, { filters = {}, fieldOf = null } = {}) {
+export function caseColumns(rows, link, { filters = {}, fieldOf = null } = {}) {
   return [
     { key: "case", title: "Case", value: ({ id }) => String(id), cell: (row) => [el("a", { href: link(row) }, el("bdi", { class: "literal" }, row.id === "" ? "(no id)" : shown(row.id))), row.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
     ...(fieldOf ? fieldColumns(fieldOf, filters) : []),
@@ -82,7 +93,7 @@ function caseColumns(rows, link, { filters = {}, fieldOf = null } = {}) {
 }
 
 // The list of the report: {node, apply(filters), ranks()}. The filters are in the URL.
-function caseBrowser(run, opened) {
+export function caseBrowser(run, opened) {
   const { lines, total, types, patterns, mistakes, slices, in_slices: inSlices } = run.cases;
   const tags = Array.from(new Set(lines.flatMap((line) => line.tags))).sort();
   const paths = run.attributes.map(({ attribute }) => attribute);
@@ -100,11 +111,11 @@ function caseBrowser(run, opened) {
   const filters = caseFilters(state, { attributes: wrongAttributes(run), tags, slices: sliceOptions(run), patterns: Object.fromEntries((run.advice || []).map(({ pattern, title }) => [pattern, title])) }, () => { remember(); show(); });
 
   function caseHash(rank, filters = state) {
-    return `#case-${rank + 1}${filterQuery(filters)}`;
+    return `#case-${rank + 1}${query(filters)}`;
   }
   function remember() {
     if (hashParts().name !== "cases" && !CASE_FILTERS.some((name) => state[name])) return;
-    history.replaceState(null, "", `#cases${filterQuery(state)}`);
+    history.replaceState(null, "", `#cases${query(state)}`);
   }
   // The mistakes of a case with the attribute, the type and the pattern of the filters.
   function hasMistake(rank) {
@@ -217,7 +228,7 @@ function fieldColumns(fieldOf, filters) {
 }
 
 // A score that rests on nothing says so.
-function scoreText(score, vacuous) {
+export function scoreText(score, vacuous) {
   return vacuous ? [rate(score), " ", el("span", { class: "tile-note" }, "vacuous")] : rate(score);
 }
 
@@ -228,7 +239,7 @@ function sampledText({ lines, total, opened }) {
 }
 
 // All paths and values of a tree as text, for searching.
-function treeTexts(nodes, found = [], place = "") {
+export function treeTexts(nodes, found = [], place = "") {
   for (const node of nodes) {
     const { key, expected, candidate, members } = node, path = nodeAttribute(place, node);
     if (typeof key === "string") found.push(path);

@@ -3,12 +3,18 @@
 // Positions are percentages and texts have a fixed size, so a chart has any width. Parts differ by
 // shape, pattern or text, never only by color, and every chart has a table with the same data.
 
+import { COUNT_WORDS } from "./case_links.js";
+import { el, svg } from "./dom.js";
+import { DASH, rate, whole } from "./labels.js";
+import { tableNode } from "./table.js";
+import { shown } from "./values.js";
+
 const TICK_STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((each) => each * 10 ** (power - 3))).flat();
 const ROW_HEIGHT = 26, MAX_TICKS = 6, PLOT_HEIGHT = 260;
 
 // A bar with parts [css, number, label, href]; parts also differ by pattern, as the style defines. A
 // part with an address is a link for the mouse; the text beside the bar has the same link.
-function stackedBar(parts, { width = 160, height = 12, total = null, label = "" } = {}) {
+export function stackedBar(parts, { width = 160, height = 12, total = null, label = "" } = {}) {
   const sum = total ?? parts.reduce((all, [, number]) => all + number, 0);
   const present = parts.filter(([, number]) => number);
   const text = label || (present.length ? present : parts).map(([, number, name]) => `${whole(number)} ${name}`).join(", ");
@@ -25,12 +31,12 @@ function stackedBar(parts, { width = 160, height = 12, total = null, label = "" 
   return picture;
 }
 
-function confusionBar(counts, { links = {}, ...options } = {}) {
+export function confusionBar(counts, { links = {}, ...options } = {}) {
   return stackedBar(Object.entries(COUNT_WORDS).map(([name, word]) => [name, counts[name], word, links[name]]), options);
 }
 
 // A metric from 0 to 1 with its confidence interval. Zero is a mark at the start, undefined a dotted line.
-function gauge(value, interval, { width = 64, height = 10 } = {}) {
+export function gauge(value, interval, { width = 64, height = 10 } = {}) {
   const picture = svg("svg", { class: "gauge", viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
   if (value === null) {
     picture.append(svg("path", { class: "gauge-undefined", d: `M0 ${height / 2}H${width}` }));
@@ -48,7 +54,7 @@ function gauge(value, interval, { width = 64, height = 10 } = {}) {
 }
 
 // Horizontal bars on a common scale: {name, parts, number, detail}.
-function barList(lines, { empty = "No data" } = {}) {
+export function barList(lines, { empty = "No data" } = {}) {
   if (!lines.length) return el("p", { class: "quiet" }, empty);
   const most = Math.max(...lines.map(({ parts }) => parts.reduce((all, [, number]) => all + number, 0)), 1);
   return el("ul", { class: "bars" }, lines.map(({ name, parts, number, detail }) =>
@@ -59,7 +65,7 @@ function barList(lines, { empty = "No data" } = {}) {
 }
 
 // A small line for a table.
-function trendLine(values, { width = 60, height = 16 } = {}) {
+export function trendLine(values, { width = 60, height = 16 } = {}) {
   const known = values.map((value, place) => [place, value]).filter(([, value]) => value !== null);
   if (known.length < 2) return null;
   const step = width / Math.max(values.length - 1, 1);
@@ -73,7 +79,7 @@ function trendLine(values, { width = 60, height = 16 } = {}) {
 }
 
 // Round values that enclose all given ones.
-function roundTicks(values) {
+export function roundTicks(values) {
   const known = values.filter((value) => value !== null && value !== undefined);
   const [least, most] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
   const step = TICK_STEPS.find((each) => Math.ceil(most / each) - Math.floor(least / each) <= MAX_TICKS);
@@ -86,14 +92,14 @@ function tickText(value) {
 }
 
 // An axis over the given values, or with the given ticks; `text` formats a tick.
-function axis(title, values, { ticks = roundTicks(values), text = tickText } = {}) {
+export function axis(title, values, { ticks = roundTicks(values), text = tickText } = {}) {
   return { title, ticks, text, low: ticks[0], high: ticks[ticks.length - 1] };
 }
 
-const UNIT_TICKS = [0, 0.25, 0.5, 0.75, 1];
+export const UNIT_TICKS = [0, 0.25, 0.5, 0.75, 1];
 
 // A plot with two axes. A layer is called with {x, y, points}, which turn values into positions.
-function plot(label, { x, y, height = PLOT_HEIGHT, links = false }, ...layers) {
+export function plot(label, { x, y, height = PLOT_HEIGHT, links = false }, ...layers) {
   const across = (value) => (value - x.low) / (x.high - x.low) * 100;
   const up = (value) => (1 - (value - y.low) / (y.high - y.low)) * 100;
   const at = {
@@ -113,13 +119,13 @@ function plot(label, { x, y, height = PLOT_HEIGHT, links = false }, ...layers) {
     el("p", { class: "plot-title plot-x", "aria-hidden": "true" }, x.title));
 }
 
-function plotLine(at, points, css = "plot-line") {
+export function plotLine(at, points, css = "plot-line") {
   return svg("svg", { class: "plot-lines", viewBox: "0 0 100 100", preserveAspectRatio: "none", width: "100%", height: "100%" },
     svg("polyline", { class: css, "vector-effect": "non-scaling-stroke", points: at.points(points) }));
 }
 
 // A dot with its interval, if any, on the second axis; with `href`, a link.
-function plotPoint(at, x, y, { title, href = null, interval = null, css = "plot-dot", r = 5 }) {
+export function plotPoint(at, x, y, { title, href = null, interval = null, css = "plot-dot", r = 5 }) {
   const dot = [
     interval && svg("line", { class: "plot-range", x1: at.x(x), x2: at.x(x), y1: at.y(interval[0]), y2: at.y(interval[1]) }),
     svg("circle", { class: css, cx: at.x(x), cy: at.y(y), r }, svg("title", null, title))];
@@ -127,7 +133,7 @@ function plotPoint(at, x, y, { title, href = null, interval = null, css = "plot-
 }
 
 // One line per row: its name on the left and marks on a common scale. `draw(row, x, y)` returns the marks.
-function rowPlot(label, rows, { ticks, name, href = () => null, draw }) {
+export function rowPlot(label, rows, { ticks, name, href = () => null, draw }) {
   const low = ticks[0], high = ticks[ticks.length - 1], height = rows.length * ROW_HEIGHT;
   const x = (value) => `${(1 + (value - low) / (high - low) * 98).toFixed(3)}%`;
   const linked = rows.some((row) => href(row));
@@ -144,7 +150,7 @@ function rowPlot(label, rows, { ticks, name, href = () => null, draw }) {
 }
 
 // An interval with its value, for a row; a filled dot is told apart from an empty one.
-function intervalMark(x, y, value, interval, { title, filled }) {
+export function intervalMark(x, y, value, interval, { title, filled }) {
   const line = (from, to, top, bottom) => svg("line", { class: "row-interval", x1: x(from), x2: x(to), y1: top, y2: bottom });
   const [from, to] = interval || [value, value];
   return svg("g", { class: filled ? "row-mark filled" : "row-mark" }, svg("title", null, title),
@@ -153,7 +159,7 @@ function intervalMark(x, y, value, interval, { title, filled }) {
 }
 
 // From an empty dot to a filled one; a significant change has a thick line.
-function dumbbellMark(x, y, before, after, { title, css }) {
+export function dumbbellMark(x, y, before, after, { title, css }) {
   return svg("g", { class: `dumbbell ${css}` }, svg("title", null, title),
     before !== null && after !== null && svg("line", { class: "dumbbell-line", x1: x(before), x2: x(after), y1: y, y2: y }),
     before !== null && svg("circle", { class: "dumbbell-before", cx: x(before), cy: y, r: 5 }),
@@ -161,7 +167,7 @@ function dumbbellMark(x, y, before, after, { title, css }) {
 }
 
 // A value over runs, oldest first: points are {name, tick, value, interval, href, best, own}.
-function trendPlot(label, title, points) {
+export function trendPlot(label, title, points) {
   const known = points.filter(({ value }) => value !== null);
   const ticks = roundTicks(known.flatMap(({ value, interval }) => [value, ...(interval || [])]));
   const last = Math.max(known.length - 1, 1), step = Math.ceil(known.length / MAX_TICKS);
@@ -176,7 +182,7 @@ function trendPlot(label, title, points) {
 
 // Bars of a histogram: bins are {low, high, cases}, and `href` returns the address of one. The table
 // behind the chart has the same links for the keyboard.
-function histogram(label, bins, { xTitle, yTitle, href }) {
+export function histogram(label, bins, { xTitle, yTitle, href }) {
   const ticks = roundTicks([0, ...bins.map(({ cases }) => cases)]).filter(Number.isInteger);
   return plot(label, { x: axis(xTitle, [], { ticks: UNIT_TICKS }), y: axis(yTitle, [], { ticks: ticks.length > 1 ? ticks : [0, 1], text: whole }), links: true },
     (at) => bins.filter(({ cases }) => cases).map((bin) => {
@@ -188,16 +194,16 @@ function histogram(label, bins, { xTitle, yTitle, href }) {
 }
 
 // The data of a chart as a table, closed at first.
-function behind(columns, rows) {
+export function behind(columns, rows) {
   return el("details", { class: "behind" }, el("summary", null, "Table"),
     tableNode({ caption: "Data of the chart", columns, rows, step: Infinity, isSorted: false, rowHead: null }));
 }
 
-function intervalText(interval, digits = 3) {
+export function intervalText(interval, digits = 3) {
   return interval ? `${rate(interval[0], digits)} to ${rate(interval[1], digits)}` : DASH;
 }
 
 // A chart with a title and the table behind it.
-function chartPanel(title, lead, picture, table) {
+export function chartPanel(title, lead, picture, table) {
   return el("figure", { class: "panel chart" }, el("h3", null, title), lead && el("p", { class: "quiet" }, lead), picture, table);
 }

@@ -1,13 +1,24 @@
 // The comparison of two runs: conclusion, attributes, slices, changed cases and metrics. Colors mark
 // only significant changes, and single cases, whose direction is certain.
 
+import { sliceText } from "./attributes.js";
+import { treeTexts } from "./cases.js";
+import { dumbbellMark, roundTicks, rowPlot } from "./charts.js";
+import { el, hashAddress, hashFilters, pager, replace, search, section, select } from "./dom.js";
+import { capitalized, changeNumber, DASH, nameText, outcomeWord, pathText, plural, rate, whole } from "./labels.js";
+import { tileGrid } from "./overview.js";
+import { sideBySide } from "./side_by_side.js";
+import { documentTable, tableNode, valuesOf } from "./table.js";
+import { kindOf, textOf } from "./value_encoding.js";
+import { bothValues, shown } from "./values.js";
+
 const SIGNIFICANCE = ["worse", "better", "too few cases to tell", "no difference", "not comparable"];
 const DIRECTIONS = { worse: ["▼", "worse", "worse"], improved: ["▲", "improved", "better"], mixed: ["↔", "neither", ""] };
-const CHANGE_FILTERS = ["attribute", "direction", "slice", "text", "offset"];
+export const CHANGE_FILTERS = ["attribute", "direction", "slice", "text", "offset"];
 const MAX_FIELDS = 6, MAX_DUMBBELLS = 20, CHANGES_STEP = 50;
 
 // `links.attribute(name, direction)` is the address of the changed cases of an attribute.
-function comparisonHead(found, links) {
+export function comparisonHead(found, links) {
   const { conclusion, cases, comparable, before, after, notes } = found;
   const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged - cases.mixed, "unchanged"], ...(cases.mixed ? [[cases.mixed, "changed with the same score"]] : [])];
   return [
@@ -29,7 +40,7 @@ function comparisonHead(found, links) {
 
 // The parts as {id, title, lead, node}. `links` has the functions attribute and slice, which return
 // the address of the changed cases; `list` is the list of changed cases.
-function comparisonParts(found, links, list) {
+export function comparisonParts(found, links, list) {
   const { metrics, evaluators, attributes, slices } = found.tables;
   return [
     { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: [dumbbells("F1", attributes, links.attribute), changeTable("Attributes of both runs", attributes, links.attribute)] },
@@ -72,7 +83,7 @@ function metricLabel(name) {
 }
 
 // The names in a table of changes that have cases with fewer or more mistakes.
-function changedNames(table) {
+export function changedNames(table) {
   return valuesOf(table).filter(({ improved, worse }) => improved || worse).map(({ name }) => name);
 }
 
@@ -96,7 +107,7 @@ function changeTable(caption, table, href = () => null) {
 }
 
 // The list of changed cases; `href(row, path)` is the address of a case, or null.
-function changedCaseList({ attributes, slices, href, ...given }) {
+export function changedCaseList({ attributes, slices, href, ...given }) {
   return pagedCases({
     ...given, noun: "changed case", table: (rows, empty) => changedCases(rows, href, empty),
     filters: [
@@ -108,7 +119,7 @@ function changedCaseList({ attributes, slices, href, ...given }) {
 }
 
 // The cases in which several runs differ, with the score and the number of mistakes of each run.
-function differingCaseList({ names, attributes, href, ...given }) {
+export function differingCaseList({ names, attributes, href, ...given }) {
   return pagedCases({
     ...given, noun: "differing case", table: (rows, empty) => differingCases(rows, names, href, empty),
     filters: [["Attribute with mistakes in some runs", "attribute", attributes.map((path) => [path, path])]],
@@ -213,4 +224,53 @@ function changedValues({ expected, before, after }) {
     el("span", null, el("span", { class: "kind" }, "expected"), " ", ours), " ",
     el("span", null, el("span", { class: "kind" }, "before"), " ", bothValues(expected, before)[1]), " ",
     el("span", null, el("span", { class: "kind" }, "after"), " ", second));
+}
+
+export function comparisonSection(run, opened, before) {
+  const found = run.comparison, state = hashFilters(CHANGE_FILTERS);
+  const cases = found.changes;
+  // Paths and values of changed fields, and of the documents that the report includes.
+  const textOfChange = (fields, id, rank) => [id, ...(rank === null ? [] : run.cases.lines[rank].tags),
+    ...fields.flatMap(({ path, values = {} }) => [path, ...Object.values(values).filter((slot) => !["missing", "hidden"].includes(kindOf(slot))).map(textOf)]),
+    ...[opened[rank], before[rank]].flatMap((view) => (view ? treeTexts(view.tree) : []))].join("\n").toLowerCase();
+  const matches = ({ direction, attributes, slices, fields, rank, case_id: id }, wanted) => {
+    const own = wanted.attribute && attributes.find(({ attribute }) => attribute === wanted.attribute);
+    if (wanted.attribute && !own) return false;
+    const way = own ? (own.change > 0 ? "improved" : "worse") : direction;
+    return (!wanted.direction || way === wanted.direction) && (!wanted.slice || slices.includes(wanted.slice))
+      && textOfChange(fields, id, rank).includes(wanted.text.trim().toLowerCase());
+  };
+  const list = changedCaseList({
+    state, attributes: changedNames(found.tables.attributes).sort(), slices: valuesOf(found.tables.slices).map(({ name }) => name).sort(),
+    load: async (wanted) => {
+      const all = cases.filter((each) => matches(each, wanted));
+      return { total: all.length, cases: all.slice(wanted.offset, wanted.offset + wanted.limit) };
+    },
+    save: (changed) => history.replaceState(null, "", hashAddress("comparison-changed", changed)),
+    href: ({ rank }, path) => (rank === null ? null : hashAddress(`${before[rank] ? "diff" : "case"}-${rank + 1}`, { path })),
+  });
+  window.addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#comparison-changed")) list.show(hashFilters(CHANGE_FILTERS));
+  });
+  const links = {
+    attribute: (attribute, direction) => hashAddress("comparison-changed", { attribute, direction }),
+    slice: (slice, direction) => hashAddress("comparison-changed", { slice, direction }),
+  };
+  return section("comparison", "Comparison", ["Compared with ", el("strong", null, el("bdi", null, shown(found.before.title)))],
+    comparisonHead(found, links), tileGrid(found.tiles),
+    comparisonParts(found, links, [
+      cases.length < found.changed && el("p", { class: "notice" }, `The ${whole(cases.length)} of ${whole(found.changed)} cases with the largest changes are listed. fieldmark diff --format json lists all.`), list.node,
+    ]).map(({ id, title, lead, node }) =>
+      el("div", { id: `comparison-${id}` }, el("h3", null, title), lead && el("p", { class: "quiet" }, lead), node)));
+}
+
+// One case of the report in both runs.
+export function comparedCase(rank, { run, opened, before, path }) {
+  const { id } = run.cases.lines[rank];
+  const { before: first, after: second } = run.comparison;
+  return el("article", { class: "case", "aria-labelledby": "case-title" },
+    el("nav", { class: "case-nav", "aria-label": "Cases" }, el("a", { href: "#comparison-changed", id: "back" }, "← Changed cases"),
+      el("a", { href: `#case-${rank + 1}` }, "Only this run")),
+    el("header", { class: "case-head" }, el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(id)))),
+    sideBySide([{ name: first.title, view: before[rank] }, { name: second.title, view: opened[rank] }], { path }));
 }

@@ -1,7 +1,14 @@
 // How well confidences tell correct from wrong values: reliability, risk and coverage, thresholds.
 
+import { axis, behind, intervalText, plot, plotLine, plotPoint, UNIT_TICKS } from "./charts.js";
+import { choice, el, replace, section, select, svg } from "./dom.js";
+import { pathText, plural, rate, whole } from "./labels.js";
+import { dataTable } from "./table.js";
+import { rowsOf } from "./value_encoding.js";
+import { shown } from "./values.js";
+
 // The first row is for all fields.
-function confidenceSection(run) {
+export function confidenceSection(run) {
   const { documents, targets, more } = run.confidence;
   const rows = run.confidence.rows.map((each) => ({ ...each, bins: rowsOf(each.bins), curve: rowsOf(each.curve) }));
   let [row] = rows, [target] = targets;

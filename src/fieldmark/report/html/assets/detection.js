@@ -1,6 +1,14 @@
 // Average precision and recall of object detection.
 
-function detectionSection(run) {
+import { axis, behind, chartPanel, gauge, plot, plotLine, UNIT_TICKS } from "./charts.js";
+import { el, section, svg } from "./dom.js";
+import { plural, rate } from "./labels.js";
+import { facts } from "./method.js";
+import { tableNode } from "./table.js";
+import { rowsOf } from "./value_encoding.js";
+import { shown } from "./values.js";
+
+export function detectionSection(run) {
   return section("detection", "Detection", "Average precision and average recall of detected regions.", run.detection.map(detectionSet));
 }
 

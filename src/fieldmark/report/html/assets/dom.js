@@ -1,8 +1,10 @@
 // All elements are created here. Text from data always becomes a text node.
 
+import { whole } from "./labels.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
-function fill(node, props, children) {
+export function fill(node, props, children) {
   for (const [name, value] of Object.entries(props || {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name === "on") {
@@ -18,34 +20,34 @@ function fill(node, props, children) {
   return node;
 }
 
-function el(name, props, ...children) {
+export function el(name, props, ...children) {
   return fill(document.createElement(name), props, children);
 }
 
-function svg(name, props, ...children) {
+export function svg(name, props, ...children) {
   return fill(document.createElementNS(SVG, name), props, children);
 }
 
-function replace(node, ...children) {
+export function replace(node, ...children) {
   node.replaceChildren();
   return fill(node, null, children);
 }
 
-function data(id) {
+export function data(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
 
 // Text for screen readers only.
-function spoken(text) {
+export function spoken(text) {
   return el("span", { class: "spoken" }, text);
 }
 
-function button(label, onClick, props) {
+export function button(label, onClick, props) {
   return el("button", { type: "button", ...props, on: { click: onClick } }, label);
 }
 
 // A row of buttons, one of them pressed; `choose` is called with its value.
-function choice(label, options, current, choose) {
+export function choice(label, options, current, choose) {
   const group = el("div", { class: "choice", role: "group", "aria-label": label });
   const buttons = options.map(([value, text]) =>
     button(text, () => pick(value), { "aria-pressed": String(value === current), "data-value": value }));
@@ -56,17 +58,17 @@ function choice(label, options, current, choose) {
   return fill(group, null, buttons);
 }
 
-function labelled(label, control) {
+export function labelled(label, control) {
   return el("label", { class: "control" }, el("span", null, label), control);
 }
 
-function select(label, options, onChange) {
+export function select(label, options, onChange) {
   const list = el("select", { on: { change: (event) => onChange(event.target.value) } },
     options.map(([value, text]) => el("option", { value }, text)));
   return labelled(label, list);
 }
 
-function search(label, placeholder, onInput, props) {
+export function search(label, placeholder, onInput, props) {
   return labelled(label, el("input", {
     type: "search", placeholder, autocomplete: "off", spellcheck: "false", ...props,
     on: { input: (event) => onInput(event.target.value) },
@@ -74,14 +76,14 @@ function search(label, placeholder, onInput, props) {
 }
 
 // Buttons to the previous and the next page of a list, if it has several pages.
-function pager({ offset, step, total, go, labels: [previous, next] = ["Previous", "Next"] }) {
+export function pager({ offset, step, total, go, labels: [previous, next] = ["Previous", "Next"] }) {
   return total > step && [
     button(previous, () => go(offset - step), { disabled: offset === 0 }),
     el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + step, total))} of ${whole(total)}`),
     button(next, () => go(offset + step), { disabled: offset + step >= total })];
 }
 
-function section(id, title, lead, ...children) {
+export function section(id, title, lead, ...children) {
   return el("section", { id, "aria-labelledby": `${id}-title` },
     el("header", { class: "section-head" },
       el("h2", { id: `${id}-title` }, title),
@@ -90,13 +92,13 @@ function section(id, title, lead, ...children) {
 }
 
 // The filters after `?` in the hash of the address, as in #cases?attribute=total.
-function hashFilters(names) {
+export function hashFilters(names) {
   const start = location.hash.indexOf("?");
   const found = new URLSearchParams(start < 0 ? "" : location.hash.slice(start + 1));
   return Object.fromEntries(names.map((name) => [name, found.get(name) || ""]));
 }
 
-function hashAddress(id, values) {
+export function hashAddress(id, values) {
   const text = new URLSearchParams(Object.entries(values).filter(([, value]) => value)).toString();
   return `#${id}${text && `?${text}`}`;
 }

@@ -1,5 +1,10 @@
 // Attributes by cases. A column is one case or several consecutive cases of the list.
 
+import { casesHref } from "./case_links.js";
+import { el, replace, svg } from "./dom.js";
+import { outcomeOf, OUTCOMES, outcomeWord, plural, whole } from "./labels.js";
+import { shown } from "./values.js";
+
 const CELL = 15;
 const MAX_CELL = 34;
 const AXIS = 14;
@@ -14,7 +19,7 @@ const HEAT_SHAPES = {
 };
 
 // `caseLink` returns the address of a case by its rank, with filters.
-function heatMap(heat, lines, caseLink) {
+export function heatMap(heat, lines, caseLink) {
   const { outcomes, attributes, starts, cells, rest, listed } = heat;
   if (!attributes.length) return el("p", { class: "quiet" }, "No attribute has mistakes.");
   const columns = starts.length + (rest ? 1 : 0);

@@ -1,6 +1,11 @@
 // The page for labeling: one pair at a time, by buttons or keys. Verdicts are stored in the browser
 // until the labels are downloaded.
 
+import { button, data, el, replace } from "./dom.js";
+import { whole } from "./labels.js";
+import { stored, themeButton } from "./theme.js";
+import { bothValues, shown } from "./values.js";
+
 const DECISIONS = [["true", "Match", "y"], ["false", "No match", "n"], ["", "Undecided", "u"]];
 
 function startLabeling() {

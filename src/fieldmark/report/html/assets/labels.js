@@ -1,7 +1,10 @@
 // Labels of outcomes and formats of numbers.
 
+import { el, spoken } from "./dom.js";
+import { shown } from "./values.js";
+
 // By the number of the outcome. Each glyph has the same meaning as its color.
-const OUTCOMES = [
+export const OUTCOMES = [
   { name: "match", word: "match", glyph: "✓", css: "match" },
   { name: "wrong_value", word: "wrong value", glyph: "≠", css: "wrong" },
   { name: "format_error", word: "wrong type", glyph: "~", css: "format" },
@@ -12,44 +15,44 @@ const OUTCOMES = [
   { name: "error", word: "error", glyph: "!", css: "error" },
   { name: "not_compared", word: "not compared", glyph: "·", css: "not-compared" },
 ];
-const MATCH = 0, WRONG = 1, FORMAT = 2, MISSING = 3, EXTRA = 4, ERROR = 7, NOT_COMPARED = 8;
+export const MATCH = 0, WRONG = 1, FORMAT = 2, MISSING = 3, EXTRA = 4, ERROR = 7, NOT_COMPARED = 8;
 
 // The types of mistakes, in the order in which they are listed.
-const ERROR_NAMES = ["omission", "hallucination", "format_error", "wrong_value"];
+export const ERROR_NAMES = ["omission", "hallucination", "format_error", "wrong_value"];
 
 // The number of an outcome by its name.
-function outcomeOf(name) {
+export function outcomeOf(name) {
   return OUTCOMES.findIndex((outcome) => outcome.name === name);
 }
 
-function outcomeWord(name) {
+export function outcomeWord(name) {
   return OUTCOMES[outcomeOf(name)]?.word ?? reasonText(name);
 }
 
 // The number of mistakes of all types.
-function mistakesIn(errors) {
+export function mistakesIn(errors) {
   return ERROR_NAMES.reduce((sum, name) => sum + (errors[name] || 0), 0);
 }
 
 // The types of mistakes that occur, the most frequent first.
-function frequentErrors(errors) {
+export function frequentErrors(errors) {
   return ERROR_NAMES.filter((name) => errors[name]).sort((one, two) => errors[two] - errors[one]);
 }
 
-function isMistake(mark) {
+export function isMistake(mark) {
   return mark === WRONG || mark === FORMAT || mark === MISSING || mark === EXTRA || mark === ERROR;
 }
 
 const VERDICTS = { pass: ["pass", "✓"], partial: ["partial", "◐"], fail: ["fail", "✗"] };
 
 // A pass that rests on nothing is not shown as one.
-function verdictChip(verdict, status, vacuous = false) {
+export function verdictChip(verdict, status, vacuous = false) {
   const [word, glyph] = vacuous && verdict !== "fail" ? ["nothing to compare", "∅"] : VERDICTS[verdict] || (status === "error" ? ["error", "!"] : ["not scored", "·"]);
   return el("span", { class: `verdict verdict-${word.replaceAll(" ", "-")}` },
     el("span", { class: "glyph", "aria-hidden": "true" }, glyph), word);
 }
 
-function mark(outcome, { word = false, count = null } = {}) {
+export function mark(outcome, { word = false, count = null } = {}) {
   const { word: name, glyph, css } = OUTCOMES[outcome];
   return el("span", { class: `mark mark-${css}`, title: name },
     el("span", { class: "glyph", "aria-hidden": "true" }, glyph),
@@ -58,29 +61,29 @@ function mark(outcome, { word = false, count = null } = {}) {
 }
 
 // Chips for the types of mistakes that occur.
-function mistakeChips(errors, { word = false } = {}) {
+export function mistakeChips(errors, { word = false } = {}) {
   return el("span", { class: "chips" }, frequentErrors(errors).map((name) => mark(outcomeOf(name), { count: errors[name], word })));
 }
 
-const INPUT_LABELS = { missing: "no prediction", parse_error: "unparseable prediction", invalid_truth: "invalid ground truth", failed: "target failed" };
-const CASE_TOTAL_LABELS = { missing: "without prediction", invalid_truth: "with invalid ground truth", unexpected: "predictions without ground truth", errors: "with errors" };
+export const INPUT_LABELS = { missing: "no prediction", parse_error: "unparseable prediction", invalid_truth: "invalid ground truth", failed: "target failed" };
+export const CASE_TOTAL_LABELS = { missing: "without prediction", invalid_truth: "with invalid ground truth", unexpected: "predictions without ground truth", errors: "with errors" };
 
-const DASH = "–";
+export const DASH = "–";
 const WHOLE = new Intl.NumberFormat("en");
 
-function whole(number) {
+export function whole(number) {
   return WHOLE.format(number);
 }
 
-function rate(value, digits = 3) {
+export function rate(value, digits = 3) {
   return value === null || value === undefined ? DASH : value.toFixed(digits);
 }
 
-function pValue(value) {
+export function pValue(value) {
   return value !== null && value !== undefined && value < 0.001 ? "<0.001" : rate(value);
 }
 
-function signed(value, digits = 3) {
+export function signed(value, digits = 3) {
   if (value === null || value === undefined) return DASH;
   const text = Math.abs(value).toFixed(digits);
   return Number(text) === 0 ? text : (value > 0 ? "+" : "−") + text;
@@ -88,26 +91,26 @@ function signed(value, digits = 3) {
 
 // The change between two rates as they are shown, with one digit more if it is not the difference of
 // the rounded numbers. No change is 0.000; a change is never shown as none.
-function changeNumber(before, after, value = after - before) {
+export function changeNumber(before, after, value = after - before) {
   if (Math.abs(value) < 1e-9) return signed(0);
   const sum = Number(rate(before)) + Number(value.toFixed(3));
   if (Number(value.toFixed(3)) !== 0 && Math.abs(sum - Number(rate(after))) < 5e-4) return signed(value);
   return Number(value.toFixed(4)) === 0 ? `${value > 0 ? "+" : "−"}<0.0001` : signed(value, 4);
 }
 
-function plural(number, one, many) {
+export function plural(number, one, many) {
   return `${whole(number)} ${number === 1 ? one : many || `${one}s`}`;
 }
 
-function capitalized(text) {
+export function capitalized(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-function reasonText(code) {
+export function reasonText(code) {
   return code.replaceAll("_", " ");
 }
 
-function bytes(number) {
+export function bytes(number) {
   const units = ["B", "kB", "MB", "GB"];
   let place = 0;
   while (number >= 1000 && place < units.length - 1) { number /= 1000; place += 1; }
@@ -115,7 +118,7 @@ function bytes(number) {
 }
 
 // Formats a time as 2026-11-16 04:59 UTC; other text is returned unchanged.
-function moment(text) {
+export function moment(text) {
   if (!/^\d{4}-\d\d-\d\dT/.test(text)) return text;
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) return text;
@@ -131,11 +134,11 @@ function breakable(tag, css, parts) {
 }
 
 // The name of a run or a file, with line break opportunities after separators.
-function nameText(name) {
+export function nameText(name) {
   return breakable("bdi", "name", name.split(/(?<=[-_./\\·])/));
 }
 
 // A path with line break opportunities after dots and brackets.
-function pathText(path) {
+export function pathText(path) {
   return breakable("span", "path", path.split(/(?<=[.\]])/));
 }

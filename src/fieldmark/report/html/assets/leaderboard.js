@@ -1,8 +1,14 @@
 // The ranking of several runs: intervals, pairwise tests, attributes, and cost against quality.
 
+import { axis, barList, intervalMark, intervalText, plot, plotLine, roundTicks, rowPlot } from "./charts.js";
+import { el, spoken, svg } from "./dom.js";
+import { capitalized, changeNumber, DASH, nameText, pathText, plural, pValue, rate, whole } from "./labels.js";
+import { tableNode } from "./table.js";
+import { shown } from "./values.js";
+
 const MAX_RUN_COLUMNS = 8, MAX_WINNERS = 3;
 
-function leaderboardHead(board) {
+export function leaderboardHead(board) {
   const best = board.runs.filter((run) => run.best);
   const others = best.slice(1);
   return [
@@ -17,7 +23,7 @@ function leaderboardHead(board) {
 
 // The parts as {id, title, lead, node}; `linkTo` returns the address of a run, or null, and
 // `attributeHref` returns the address of the cases with differences between runs in an attribute.
-function leaderboardParts(board, linkTo, attributeHref) {
+export function leaderboardParts(board, linkTo, attributeHref) {
   const parts = [{
     id: "ranking", title: "Ranking", lead: `${capitalized(board.title)} with 95% confidence intervals, the best run first. Filled dots: the best run, and runs that are not significantly worse.`,
     node: el("div", null, el("figure", { class: "panel" }, intervalChart(board)), rankingTable(board, linkTo)),
@@ -147,7 +153,7 @@ function winBars(board) {
 
 // `href` returns the address of the cases in which the runs differ in an attribute, or null. Columns
 // are in the order of `ids`, if given.
-function attributeRanking(board, href = () => null, ids = board.runs.map(({ id }) => id)) {
+export function attributeRanking(board, href = () => null, ids = board.runs.map(({ id }) => id)) {
   const wide = board.runs.length > MAX_RUN_COLUMNS;
   const spread = ({ f1 }) => Math.max(...f1) - Math.min(...f1);
   const leaders = ({ best }) => (best.length === board.runs.length ? "all" : `${best.slice(0, MAX_WINNERS).join(", ")}${best.length > MAX_WINNERS ? ` and ${best.length - MAX_WINNERS} more` : ""}`);

@@ -1,5 +1,10 @@
 // Builds the report of a ranking.
 
+import { data, el, replace, section } from "./dom.js";
+import { plural } from "./labels.js";
+import { leaderboardHead, leaderboardParts } from "./leaderboard.js";
+import { themeButton } from "./theme.js";
+
 function startRanking() {
   const board = data("board");
   document.title = `Ranking of ${plural(board.runs.length, "run")} · fieldmark`;

@@ -1,6 +1,12 @@
 // How the metrics were computed.
 
-function methodSection(run) {
+import { scoreText } from "./cases.js";
+import { el, section } from "./dom.js";
+import { bytes, CASE_TOTAL_LABELS, moment, reasonText, whole } from "./labels.js";
+import { tableNode } from "./table.js";
+import { shown } from "./values.js";
+
+export function methodSection(run) {
   const { convention, options, inputs, lists, limits, left_out: caseTotals, values, warnings, evaluators, provenance } = run.method;
   const { name, version, comparison_sha256: comparison, counting_sha256: counting } = convention;
   return section("method", "Method", "Convention and options, inputs, limits and omitted data.",
@@ -21,7 +27,7 @@ function methodSection(run) {
     lists.length > 0 && el("div", { class: "panel" }, el("h3", null, "List alignment"), facts(lists)));
 }
 
-function facts(pairs) {
+export function facts(pairs) {
   return el("dl", { class: "facts" }, pairs.filter(([, value]) => value !== "").map(([name, value]) =>
     el("div", null, el("dt", null, typeof name === "string" ? shown(reasonText(name)) : name), el("dd", null, typeof value === "string" ? shown(value) : value))));
 }
@@ -30,7 +36,7 @@ function hash(text) {
   return el("code", { class: "hash", title: text }, shown(text));
 }
 
-function evaluatorTable(evaluators) {
+export function evaluatorTable(evaluators) {
   const table = tableNode({
     caption: "Evaluators", step: 50, rows: evaluators,
     columns: [

@@ -1,6 +1,12 @@
 // The metrics of a case as tabs, and the same sums for a whole run: completeness, hallucination,
 // accuracy by strategy, consistency, safety, and the response quality score with its parts.
 
+import { gauge } from "./charts.js";
+import { el, fill, replace, section, spoken } from "./dom.js";
+import { capitalized, DASH, EXTRA, mark, MATCH, MISSING, OUTCOMES, pathText, plural, rate, signed, whole } from "./labels.js";
+import { sortable, tableNode } from "./table.js";
+import { shown } from "./values.js";
+
 const QUALITY_NAMES = ["completeness", "hallucination", "accuracy", "safety"];
 
 // Tabs with keyboard navigation: arrow keys, Home and End. An entry is [name, text, count, make,
@@ -41,7 +47,7 @@ function tabs(label, entries, current, chosen) {
 // The tabs of a case. `documents` makes the first tab, and `others` are further entries; `ranking` is
 // the ranking of several predictions for the case, and `loadAgreement` returns it for the runs of a group.
 // Without both there is no consistency to show.
-function metricTabs(metrics, { documents, tab, changeTab, ranking = null, loadAgreement = null, others = [] }) {
+export function metricTabs(metrics, { documents, tab, changeTab, ranking = null, loadAgreement = null, others = [] }) {
   return tabs("Details", [
     ["documents", "Documents", null, documents],
     ...(metrics ? metricEntries(metrics, ranking, loadAgreement) : []),
@@ -194,7 +200,7 @@ function rqsNote(view) {
 }
 
 // The same sums over all cases of a run.
-function qualitySection(run) {
+export function qualitySection(run) {
   const view = run.quality;
   const accuracy = ({ matched, compared }) => matched / compared;
   const table = tableNode({

@@ -1,11 +1,21 @@
-// The overview: result of the gates, metrics, and mistakes by type and domain.
+// The overview: result of the gates, metrics, mistakes by type and domain, and recommendations.
+
+import { casesHref, mistakeLinks, warningLine } from "./case_links.js";
+import { barList, gauge, stackedBar } from "./charts.js";
+import { fieldPath, repeatedErrors } from "./document_tree.js";
+import { el, section, spoken } from "./dom.js";
+import { heatMap } from "./heat_map.js";
+import { changeNumber, DASH, ERROR_NAMES, mark, mistakesIn, outcomeOf, OUTCOMES, outcomeWord, pathText, plural, rate, reasonText, signed, whole } from "./labels.js";
+import { tableNode } from "./table.js";
+import { kindOf } from "./value_encoding.js";
+import { bothValues, shown } from "./values.js";
 
 const VERDICT_TEXTS = {
   pass: ["✓", "Passed", "All gates passed"],
   fail: ["✗", "Failed", ""],
 };
 
-const FAILURE_TEXTS = {
+export const FAILURE_TEXTS = {
   unknown_metric: "A gate names an unknown metric",
   invalid_truth: "Some ground truth could not be read",
   unmet_selection: "No case matches some of the selected tags or ids",
@@ -14,14 +24,14 @@ const FAILURE_TEXTS = {
   gate_failed: "A gate failed",
 };
 
-function overview(run) {
+export function overview(run) {
   return section("overview", "Overview", null,
     warningLine(run.method.structural_warnings),
     verdictPanel(run), repeatedErrors(run.repeated), tileGrid(run.tiles, run.formula),
     el("div", { class: "columns" }, errorTypes(run), domains(run)));
 }
 
-function verdictPanel(run) {
+export function verdictPanel(run) {
   const { totals, verdicts, errors, micro } = run;
   const mistakes = mistakesIn(errors);
   const fields = micro.tp + micro.tn + mistakes;
@@ -64,7 +74,7 @@ function unexpectedText(totals) {
   return totals.unexpected ? `${plural(totals.unexpected, "prediction")} without ground truth` : "";
 }
 
-function leftOutText(totals) {
+export function leftOutText(totals) {
   const parts = leftOutParts(totals).map(([text]) => text);
   return [parts.length ? `Cases: ${parts.join(", ")}` : "", unexpectedText(totals)].filter(Boolean).join("; ");
 }
@@ -89,7 +99,7 @@ function gateList(gates) {
 const TILE_COLUMNS = 5;
 
 // All rows have about the same number of tiles.
-function tileGrid(tiles, formula, digits = 3) {
+export function tileGrid(tiles, formula, digits = 3) {
   const grid = el("dl", { class: "tiles" }, tiles.map((tile) => tileNode(tile, digits)));
   grid.style.setProperty("--columns", Math.ceil(tiles.length / Math.ceil(tiles.length / TILE_COLUMNS)) || 1);
   return [grid, formula && el("p", { class: "quiet rqs-formula" }, formula)];
@@ -110,7 +120,7 @@ function tileNode({ label, value, meaning, interval, most, before, note, is_resu
       el("span", { class: "meaning" }, before === undefined ? meaning : `before: ${count ? whole(before) : rate(before)}`)));
 }
 
-function errorTypes(run) {
+export function errorTypes(run) {
   const lines = ERROR_NAMES.map((error) => ({ error, number: run.errors[error] || 0 }))
     .sort((one, two) => two.number - one.number)
     .map(({ error, number }) => {
@@ -121,7 +131,7 @@ function errorTypes(run) {
   return el("div", { class: "panel" }, el("h3", null, "Mistakes by type"), barList(lines));
 }
 
-function domains(run) {
+export function domains(run) {
   const wrong = run.domains.filter(({ errors_by_type: errors }) => mistakesIn(errors) > 0);
   const lines = wrong.slice(0, 8).map(({ domain, fields, errors_by_type: errors }) => {
     const attribute = `${fieldPath("", domain)}.**`;
@@ -138,7 +148,7 @@ function domains(run) {
 }
 
 // `lines` are the cases of the list, and `caseLink` returns the address of one of them by its rank.
-function worstFields(run, caseLink) {
+export function worstFields(run, caseLink) {
   const filters = ({ attribute, outcome }) => ({ attribute, error: outcome });
   const table = tableNode({
     caption: "Most frequent mistakes", step: 10, empty: "No mistakes", rows: run.mistakes,
@@ -161,8 +171,18 @@ function worstFields(run, caseLink) {
   }
 }
 
-function heatSection(run, caseLink) {
+export function heatSection(run, caseLink) {
   const shownRows = run.heat.attributes.length, all = run.attributes.length;
   return section("heat", "Heat map", `${shownRows < all ? `Attributes with the most mistakes (${whole(shownRows)} of ${whole(all)})` : "All attributes"}, by case.`,
     el("div", { class: "panel" }, heatMap(run.heat, run.cases.lines, caseLink)));
+}
+
+export function adviceList(groups) {
+  return el("ol", { class: "advice" }, groups.slice(0, 12).map(({ pattern, title, hint, mistakes, attributes }) => el("li", null,
+    el("h3", null, el("a", { href: casesHref({ pattern }) }, title), " ", el("span", { class: "quiet" }, plural(mistakes, "mistake"))), el("p", null, hint),
+    el("p", { class: "chips" }, attributes.slice(0, 8).map(({ attribute, mistakes: times }) => el("a", { class: "tag", href: casesHref({ attribute, pattern }) }, shown(attribute), ` × ${whole(times)}`))))));
+}
+
+export function adviceSection(run) {
+  return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first. Different values without a common pattern are last.", adviceList(run.advice));
 }

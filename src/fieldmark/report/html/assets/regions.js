@@ -1,6 +1,11 @@
 // Regions of a page: expected regions as thin solid lines, predicted regions as thick dashed lines,
 // so both can be told apart without color. They are drawn over the image of the page if there is one.
 
+import { isBelow, pathOfRow, revealRow, rowOfPath } from "./document_tree.js";
+import { button, el, labelled, replace, svg } from "./dom.js";
+import { isMistake, mark, OUTCOMES, plural, whole } from "./labels.js";
+import { shown } from "./values.js";
+
 // How coordinates are read, by name: factors for x and y on a page of this size.
 const UNITS = {
   fractions: ["fractions of the page (0 to 1)", ([width, height]) => [width, height]],
@@ -75,7 +80,7 @@ function regionMap(drawn) {
 }
 
 // The path of a region, which starts with + in an extra item.
-function regionId({ path, extra }) {
+export function regionId({ path, extra }) {
   return `${extra ? "+" : ""}${path}`;
 }
 
@@ -275,7 +280,7 @@ function linkRegions({ figure, groups, caption, showPage }, regions, tree) {
 }
 
 // The regions of a case, and its pages once they are found, linked to the tree of its fields.
-function pageSection(drawn, found, tree) {
+export function pageSection(drawn, found, tree) {
   const body = el("div"), section = el("section", { class: "page-section", "aria-label": "Page" }, el("h2", null, found ? "Page" : "Regions"), body);
   function show(figure) {
     replace(body, figure.figure);

@@ -1,5 +1,10 @@
 // Decisions of people on single fields, and the metrics with the truth that they reviewed.
 
+import { el, section, spoken } from "./dom.js";
+import { DASH, pathText, plural, signed } from "./labels.js";
+import { tableNode } from "./table.js";
+import { shown } from "./values.js";
+
 const REVIEW_WORDS = {
   accept_truth: "truth accepted",
   accept_candidate: "prediction accepted",
@@ -16,7 +21,7 @@ function reviewValues({ decision, values }) {
 }
 
 // `href(review)` is the address of the field, if it has one.
-function reviewTable(reviews, href = () => null) {
+export function reviewTable(reviews, href = () => null) {
   return tableNode({
     caption: "Decisions on fields", step: 20, rows: reviews,
     columns: [
@@ -30,13 +35,13 @@ function reviewTable(reviews, href = () => null) {
   });
 }
 
-function reviewSection(reviews) {
+export function reviewSection(reviews) {
   const counted = reviews.filter(({ problem, decision }) => !problem && decision !== "comment").length;
   return section("review", "Review", `${plural(counted, "field")} decided by people. The metrics of this page are computed with the original ground truth.`, reviewTable(reviews));
 }
 
 // Metrics before a review and with the reviewed truth; `titles` are the titles of the metrics.
-function effectTable({ before, after, attributes, cases }, titles) {
+export function effectTable({ before, after, attributes, cases }, titles) {
   const names = Object.keys(before).filter((name, place) => before[name] !== after[name] || place === 0);
   const table = (caption, name, rows) => tableNode({
     caption, isSorted: false, rows, step: Infinity,

@@ -1,6 +1,13 @@
 // One case in several runs: the ground truth, and the prediction of every run, with the differences
 // between the runs marked. The trees of all runs are merged into one.
 
+import { isItem, keyName } from "./document_tree.js";
+import { choice, el } from "./dom.js";
+import { nodePath } from "./field_links.js";
+import { DASH, isMistake, mark, nameText, OUTCOMES, plural, whole } from "./labels.js";
+import { isSame, kindOf } from "./value_encoding.js";
+import { bothValues, comparisonText, shown, valueNode } from "./values.js";
+
 const FIELD_CHANGES = { fixed: ["▲", "fixed", "better"], worse: ["▼", "worse", "worse"], outcome: ["↔", "other outcome", ""], value: ["↔", "other value", ""] };
 
 // Merge nodes of several trees by key. An item of the ground truth is the same in all of them, and
@@ -51,7 +58,7 @@ function fieldChange(row, runs) {
 }
 
 // `runs` are {name, view, href}: the name of a run and the view of the case, null if it has none.
-function sideBySide(runs, { show = "", path = "", choose = () => {} } = {}) {
+export function sideBySide(runs, { show = "", path = "", choose = () => {} } = {}) {
   const rows = mergeTrees(runs.map(({ view }) => (view ? view.tree : [])));
   const [fields, differences, mistakes] = countRows(rows);
   const options = [["all", `All fields (${whole(fields)})`], ["differences", `Differences (${whole(differences)})`], ["mistakes", `Mistakes (${whole(mistakes)})`]];
@@ -108,7 +115,7 @@ function sideCell(node, { name, view }) {
 }
 
 // Scroll to the field that the address names, and focus it.
-function showHighlighted(node) {
+export function showHighlighted(node) {
   const row = node.querySelector(".highlighted");
   if (!row) return;
   row.scrollIntoView({ block: "center" });

@@ -1,5 +1,9 @@
 // The table of all pages: it is sorted by its columns, and shows more rows on request.
 
+import { button, el, fill, replace } from "./dom.js";
+import { DASH, moment, pathText, plural, rate, whole } from "./labels.js";
+import { shown } from "./values.js";
+
 const VIRTUAL_ROWS = 500;
 const OVERSCAN = 15;
 
@@ -17,7 +21,7 @@ const FORMATS = {
 const NUMBERS = ["count", "number", "cost", "seconds"];
 
 // Numbers that differ only by float noise are ties, as in the order of the library.
-function sortable(value) {
+export function sortable(value) {
   return typeof value === "number" ? Math.round(value * 1e9) / 1e9 : value;
 }
 
@@ -35,7 +39,7 @@ function sortable(value) {
 // `rowHead` is the key of the column whose cells are the heads of their rows, by default the first,
 // and null if there is none. Rows whose value is undefined are last in either direction. Only the first rows are shown; buttons
 // show more. A long table has only the rows in view in the document.
-function dataTable({
+export function dataTable({
   caption, columns, rows: given = null, step = 50, sort = null, isSorted = true, empty = "No matching rows", css = null,
   rowProps = null, rowHead = columns[0].key, onSort = null,
 }) {
@@ -197,6 +201,25 @@ function dataTable({
 }
 
 // A table that is drawn once.
-function tableNode(options) {
+export function tableNode(options) {
   return dataTable(options).node;
+}
+
+const TONES = { strong: "f1", quiet: "quiet", good: "better", bad: "worse", warning: "worse", active: "f1" };
+
+function tonedText({ text, tone }) {
+  return tone in TONES ? el("span", { class: TONES[tone] }, shown(text)) : shown(text);
+}
+
+// The table as nodes. `columns` has what a page adds to columns by their keys, such as cells with links.
+export function documentTable(table, { columns = {}, ...options }) {
+  return tableNode({
+    ...options, rows: table.rows,
+    columns: table.columns.map(({ key, title, align }) => ({ key, title, align, value: (row) => row[key].value, cell: (row) => tonedText(row[key]), ...columns[key] })),
+  });
+}
+
+// The rows of a table with their plain values.
+export function valuesOf({ rows }) {
+  return rows.map((row) => Object.fromEntries(Object.entries(row).map(([key, { value }]) => [key, value])));
 }

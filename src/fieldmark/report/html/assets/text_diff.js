@@ -4,7 +4,7 @@ const MAX_EDITS = 600;
 const MAX_DIFF_LENGTH = 20000;
 
 // Segments [same, text] of both sides, or null if the strings have too little in common.
-function textDiff(expected, candidate) {
+export function textDiff(expected, candidate) {
   if (expected.length + candidate.length > MAX_DIFF_LENGTH) return null;
   const ours = Array.from(expected), theirs = Array.from(candidate);
   let start = 0;

@@ -1,8 +1,10 @@
 // The color theme, which the browser remembers.
 
+import { button, el, replace, spoken } from "./dom.js";
+
 const THEMES = { auto: "Auto", light: "Light", dark: "Dark" };
 
-function stored(name, value) {
+export function stored(name, value) {
   // Browsers can deny access to storage, also to a local file; nothing is stored then.
   try {
     if (value === null) localStorage.removeItem(name);
@@ -13,7 +15,7 @@ function stored(name, value) {
   }
 }
 
-function themeButton() {
+export function themeButton() {
   const names = Object.keys(THEMES);
   let current = stored("fieldmark-theme");
   if (!names.includes(current)) current = "auto";

@@ -1,7 +1,13 @@
 // Expected and found values of attributes with few different values.
 
+import { casesHref, IN_REPORT } from "./case_links.js";
+import { el, section } from "./dom.js";
+import { pathText, plural, whole } from "./labels.js";
+import { tableNode } from "./table.js";
+import { shown } from "./values.js";
+
 // The name of a value in a filter: its JSON text, or "absent".
-function valueName(key) {
+export function valueName(key) {
   return key === "" ? "absent" : key;
 }
 
@@ -11,7 +17,7 @@ function valueText(key) {
   return el("bdi", { class: "literal" }, shown(typeof value === "string" ? value : key));
 }
 
-function valueTableSection(run) {
+export function valueTableSection(run) {
   return section("values", "Expected and found values", "Attributes with few different values, most mistakes first. Select a number to see its cases.",
     run.value_tables.map(({ attribute, cells }, place) => el("details", { class: "value-table", open: place === 0 },
       el("summary", null, pathText(attribute), " ", el("span", { class: "quiet" }, plural(cells.reduce((sum, cell) => sum + cell.mistakes, 0), "mistake"))),

@@ -1,10 +1,15 @@
 // Display of one value, and of two values side by side.
 
+import { el } from "./dom.js";
+import { plural, rate, reasonText } from "./labels.js";
+import { textDiff } from "./text_diff.js";
+import { isSame, kindOf, textOf } from "./value_encoding.js";
+
 // Invisible characters, which could mislead a reader. Each is shown as its code point.
 const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
 // Text with invisible characters marked; it cannot change the direction of other text.
-function shown(text) {
+export function shown(text) {
   const well = text.toWellFormed ? text.toWellFormed() : text.replace(/\p{Surrogate}/gu, "\ufffd");
   if (!INVISIBLE.test(well)) return document.createTextNode(well);
   return well.split(new RegExp(`(${INVISIBLE.source})`, "u")).filter(Boolean).map((part) =>
@@ -13,31 +18,7 @@ function shown(text) {
       : document.createTextNode(part)));
 }
 
-// The type of an encoded value; value_encoding.py describes the encoding.
-function kindOf(slot) {
-  if (slot === null) return "null";
-  if (typeof slot === "string") return "string";
-  if (typeof slot === "number") return "number";
-  if (typeof slot === "boolean") return "boolean";
-  if ("m" in slot) return "missing";
-  if ("h" in slot) return "hidden";
-  if ("d" in slot) return "number";
-  if ("t" in slot) return "string";
-  if ("o" in slot) return "object";
-  if ("a" in slot) return "list";
-  return "json";
-}
-
-function isSame(slot) {
-  return slot !== null && typeof slot === "object" && Object.keys(slot).length === 0;
-}
-
-function textOf(slot) {
-  if (slot !== null && typeof slot === "object") return slot.t ?? slot.d ?? slot.j ?? "";
-  return slot === null ? "null" : String(slot);
-}
-
-function slotText(slot) {
+export function slotText(slot) {
   const kind = kindOf(slot);
   return kind in PLACEHOLDERS ? PLACEHOLDERS[kind](slot)[1] : textOf(slot) || '""';
 }
@@ -94,7 +75,7 @@ function segmentNodes(found, changed) {
   return nodes;
 }
 
-function valueNode(slot, { diff = null, side = "" } = {}) {
+export function valueNode(slot, { diff = null, side = "" } = {}) {
   const kind = kindOf(slot);
   if (kind in PLACEHOLDERS) {
     const [css, text] = PLACEHOLDERS[kind](slot);
@@ -109,7 +90,7 @@ function valueNode(slot, { diff = null, side = "" } = {}) {
 }
 
 // Both values of a field as nodes, with differing characters marked.
-function bothValues(expected, candidate) {
+export function bothValues(expected, candidate) {
   if (isSame(candidate)) return [valueNode(expected), valueNode(expected)];
   const kinds = [kindOf(expected), kindOf(candidate)];
   const diff = kinds[0] === "string" && kinds[1] === "string" ? textDiff(textOf(expected), textOf(candidate)) : null;
@@ -126,7 +107,7 @@ function bothValues(expected, candidate) {
 }
 
 // The result of a comparator in short form.
-function comparisonText(comparison) {
+export function comparisonText(comparison) {
   if (!comparison) return "";
   const parts = [];
   if (comparison.r) parts.push(reasonText(comparison.r));

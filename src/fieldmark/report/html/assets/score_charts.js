@@ -1,14 +1,20 @@
 // Pictures of a run: how scores are distributed, precision and recall of attributes, and the trend.
 
+import { mistakesOf } from "./attributes.js";
+import { casesHref } from "./case_links.js";
+import { axis, behind, chartPanel, histogram, intervalText, plot, plotPoint, trendPlot, UNIT_TICKS } from "./charts.js";
+import { el, section } from "./dom.js";
+import { mistakesIn, pathText, plural, rate, whole } from "./labels.js";
+
 const MAX_POINTS = 300;
 
 // Panels of a run; `scores` may come later.
-function chartSection(run, { scores = null, attributeHref }) {
+export function chartSection(run, { scores = null, attributeHref }) {
   return section("charts", "Charts", null, el("div", { class: "columns" }, scores && scorePanel(scores), scatterPanel(run.attributes, attributeHref)),
     run.trends && reportTrend(run.trends));
 }
 
-function scorePanel({ bins, unscored }) {
+export function scorePanel({ bins, unscored }) {
   const scored = bins.reduce((sum, { cases }) => sum + cases, 0);
   const label = `Scores of ${plural(scored, "case")} in steps of 0.05. The table contains the same data.`;
   return chartPanel("Scores of cases", unscored > 0 && `${plural(unscored, "case")} not scored`,
@@ -24,7 +30,7 @@ function binHref({ low, high }) {
 }
 
 // Rows come from the table of attributes. Only attributes with mistakes are points.
-function scatterPanel(rows, href) {
+export function scatterPanel(rows, href) {
   const mistakes = (row) => mistakesIn(row.errors_by_type);
   const known = rows.filter(({ precision, recall }) => precision !== null && recall !== null);
   const wrong = known.filter((row) => mistakesOf(row) > 0);

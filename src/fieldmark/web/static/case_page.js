@@ -1,9 +1,17 @@
 // The page of one case: both documents side by side, and links to the previous and next case.
 
-import { lastRequest, query, request } from "./api.js";
+import { lastRequest, request } from "./api.js";
+import { ruleLink } from "./attributes.js";
+import { caseFacts, caseNotices, neighborLink, openedParts } from "./case.js";
+import { query } from "./case_links.js";
 import { FILTERS } from "./case_list.js";
-import { NOT_COMPARED, caseFacts, caseNotices, data, el, explainPanel, highlightField, metricTabs, nameText, neighborLink, openedCase, openedParts, placeExplanation, replace, ruleLink, shown, whole } from "./report.js";
+import { data, el, replace } from "./dom.js";
+import { explainPanel, highlightField, placeExplanation } from "./field_links.js";
+import { nameText, NOT_COMPARED, whole } from "./labels.js";
+import { metricTabs } from "./metric_tabs.js";
 import { address, caseAddress, followKeys, problem, remember, rememberCase } from "./page.js";
+import { openedCase } from "./value_encoding.js";
+import { shown } from "./values.js";
 
 const { run, title, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");

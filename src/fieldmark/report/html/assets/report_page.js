@@ -1,11 +1,32 @@
 // Builds the page, and switches between the report and a single case.
 
+import { attributeSection, sliceSection } from "./attributes.js";
+import { caseView } from "./case.js";
+import { filtersIn, hashParts, query } from "./case_links.js";
+import { caseBrowser } from "./cases.js";
+import { comparedCase, comparisonSection } from "./comparison.js";
+import { confidenceSection } from "./confidence.js";
+import { detectionSection } from "./detection.js";
+import { data, el, hashAddress, replace } from "./dom.js";
+import { explainPanel, highlightField, placeExplanation, reportFacts } from "./field_links.js";
+import { moment } from "./labels.js";
+import { methodSection } from "./method.js";
+import { qualitySection } from "./metric_tabs.js";
+import { adviceSection, heatSection, overview, worstFields } from "./overview.js";
+import { reviewSection } from "./reviews.js";
+import { chartSection } from "./score_charts.js";
+import { showHighlighted } from "./side_by_side.js";
+import { themeButton } from "./theme.js";
+import { openedCase, rowsOf } from "./value_encoding.js";
+import { valueTableSection } from "./value_tables.js";
+import { shown } from "./values.js";
+
 function start() {
   const run = data("run"), opened = openedCases("opened"), before = run.comparison ? openedCases("before") : {};
   run.cases.lines = rowsOf(run.cases.lines).map((line, rank) => ({ ...line, rank }));
   document.title = `${run.title} · fieldmark`;
   const list = caseBrowser(run, opened);
-  const caseLink = (rank, filters) => `#case-${rank + 1}${filterQuery(filters)}`;
+  const caseLink = (rank, filters) => `#case-${rank + 1}${query(filters)}`;
   const sections = [
     ["overview", "Overview", () => overview(run)],
     ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run, opened, before)]] : []),
