@@ -292,18 +292,19 @@ evaluators:
 def test_interrupted_run_is_resumed_with_its_slices(folder, command, monkeypatch):
     written(folder, *rows(1100))
     command("score", "truth.jsonl", "candidate.jsonl", "--by", "vendor", "--out", "whole")
-    original = session.Session._count
-    counted = []
+    take_segment = session.Session._take_segment
+    segments = []
 
-    def interrupted(self, results, unreadable):
-        if counted:
+    def interrupted(self, segment):
+        if segments:
             raise KeyboardInterrupt
-        counted.append(1)
-        original(self, results, unreadable)
+        segments.append(segment)
+        take_segment(self, segment)
 
-    monkeypatch.setattr(session.Session, "_count", interrupted)
-    command("score", "truth.jsonl", "candidate.jsonl", "--by", "vendor", "--out", "run")
-    monkeypatch.setattr(session.Session, "_count", original)
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Session, "_take_segment", interrupted)
+        words = ("truth.jsonl", "candidate.jsonl", "--by", "vendor", "--out", "run")
+        assert command("score", *words).code == 130
     assert command("score", "--resume", "run").code == 0
     summaries = [(folder / name / "summary.json").read_bytes() for name in ("run", "whole")]
     assert summaries[0] == summaries[1]
