@@ -37,15 +37,17 @@ import types
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import _lru_cache_wrapper, cache, partial
 from hashlib import sha256
 from itertools import zip_longest
 from math import ceil
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import coverage
 import pytest
+
+_Kind = TypeVar("_Kind")
 
 ROOT: Final = Path(__file__).parents[1]
 SOURCE: Final = ROOT / "src"
@@ -335,6 +337,7 @@ class TestSession:
         self._recorder = _line_recorder()
         self._session: pytest.Session | None = None
         self._recording = False
+        self._caches: list[_lru_cache_wrapper[object]] = []
         self._started = 0.0
         self._seconds = defaultdict[str, float](float)
         self._failed: set[str] = set()
@@ -360,6 +363,9 @@ class TestSession:
         """Assign lines to a test."""
         self._started = _processor_time()
         if self._recording:
+            # Otherwise, a test would not execute the lines whose results are cached.
+            for cached in self._caches:
+                cached.cache_clear()
             self._recorder.switch_context(_test_of(nodeid))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -386,6 +392,7 @@ class TestSession:
     def record(self, tests: Sequence[str], folder: Path) -> Coverage:
         """Run tests in this process and record which lines they execute."""
         self._recorder, self._recording = _line_recorder(), True
+        self._caches = cached_functions("fieldmark")
         self._recorder.start()
         self.passes(tests, folder, stop=False)
         self._recorder.stop()
@@ -556,11 +563,26 @@ def change_functions(mutant: Mutant) -> bool:
     # A change of a function inside a function also changes the outer one, which contains it.
     changes = {old: new for old, new in zip(before, after, strict=True) if old != new}
     changed = False
-    for each in gc.get_objects():
-        if isinstance(each, types.FunctionType) and each.__code__ in changes:
-            each.__code__ = changes[each.__code__]
+    for function in objects_of(types.FunctionType):
+        if function.__code__ in changes:
+            function.__code__ = changes[function.__code__]
             changed = True
     return changed
+
+
+def cached_functions(package: str) -> list[_lru_cache_wrapper[object]]:
+    """Return the functions of a package whose results are cached."""
+    return [
+        cached
+        for cached in objects_of(_lru_cache_wrapper)
+        if (cached.__module__ or "").partition(".")[0] == package
+    ]
+
+
+def objects_of(kind: type[_Kind]) -> list[_Kind]:
+    """Return all objects of a type; `conftest.py` freezes those that exist after collection."""
+    gc.unfreeze()
+    return [each for each in gc.get_objects() if isinstance(each, kind)]
 
 
 def _functions_in(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib.util
 import os
 import runpy
@@ -101,8 +102,21 @@ def test_functions_of_an_imported_module_are_changed(script, tmp_path, monkeypat
     (tmp_path / "m.py").write_text(source, "utf-8")
     module = runpy.run_path(str(tmp_path / "m.py"))
     [mutant] = [each for each in script.mutants_of("m.py") if each.change == "x < 1 -> LtE"]
+    gc.freeze()
     assert script.change_functions(mutant)
     assert module["f"](1) is True
+
+
+def test_cached_functions_of_a_package(script):
+    assert script.source_lines in script.cached_functions("run_mutants")
+    gc.freeze()
+    assert script.source_lines in script.cached_functions("run_mutants")
+    assert script.source_lines not in script.cached_functions("fieldmark")
+
+
+def test_files_and_folders_of_tests_and_source_exist(script):
+    assert [path for path in script.TESTS if not (script.ROOT / path).exists()] == []
+    assert [path for path in script.MUTATED if not (script.SOURCE / path).exists()] == []
 
 
 def test_change_that_only_has_an_effect_on_import_needs_one(script, tmp_path, monkeypatch):

@@ -11,7 +11,6 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from enum import IntEnum
 from types import FunctionType
-from typing import ClassVar
 from unittest.mock import Mock
 
 import numpy as np
@@ -21,7 +20,6 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.evaluators.field_evaluators import ExtractionMetrics
-from fieldmark.model.rule import Rule, Rules
 from fieldmark.values.plain_json import plain_json
 
 DATE = dt.date(2024, 5, 3)
@@ -262,21 +260,6 @@ def test_inferred_rules_contain_data_warnings_as_comments():
         "# warning: no rows paired: the two inputs have no id in common (ground truth: 'a', 'b', …;"
     )
     assert all(line.startswith("#") for line in text.split("scope:")[0].splitlines())
-
-
-def test_crashing_comparator_is_an_error_of_its_field():
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class Crash:
-        name: ClassVar[str] = "crash"
-        reflexive: ClassVar[bool] = False
-
-        def compare(self, expected, candidate):
-            raise RuntimeError(f"{expected} against {candidate}")
-
-    rules = Rules(fields=(Rule(path="a", comparator=Crash()),))
-    result = fm.compare({"a": 1, "b": 2}, {"a": 1, "b": 2}, rules=rules)
-    assert (result.status, result.score, result.counts.tp) == ("error", None, 1)
-    assert "RuntimeError: 1 against 1" in result.misses[0]
 
 
 # --- any wrong argument ---------------------------------------------------------------------------

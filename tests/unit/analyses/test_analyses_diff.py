@@ -8,8 +8,7 @@ import io
 import pytest
 
 import fieldmark as fm
-from fieldmark.report.render import document_csv, document_markdown
-from fieldmark.report.tables import gate_line
+from fieldmark.report.render import document_csv
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +52,3 @@ def test_csv_contains_the_metrics_of_the_json(found):
         assert (row["before"], row["after"]) == (str(metric["before"]), str(metric["after"]))
         assert (row["low"], row["high"], row["p"]) == (str(low), str(high), str(metric["p"]))
         assert (row["p_adjusted"], row["word"]) == (str(metric["p_adjusted"]), metric["word"])
-
-
-def test_failed_gate_is_one_line(found):
-    [gate] = found.gates
-    assert gate_line(gate) == "gate failed: drop of mean_score is 0.5000, must be at most 0.1"
-    assert gate_line(gate) in document_markdown(found.document())

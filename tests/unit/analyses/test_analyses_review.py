@@ -117,10 +117,7 @@ def test_missing_and_extra_items_with_the_same_index_are_different_fields(tmp_pa
     ]
     assert (missing.path, missing.outcome) == (extra.path, "omission")
     decide(stored, case, extra, Decision.ACCEPT_CANDIDATE)
-    assert corrected(run)["a"]["items"] == [
-        {"text": "one two three"},
-        {"text": "completely other"},
-    ]
+    assert corrected(run)["a"]["items"] == [{"text": "one two three"}, {"text": "completely other"}]
     decide(stored, case, missing, Decision.ACCEPT_CANDIDATE)
     assert corrected(run)["a"]["items"] == [{"text": "completely other"}]
     with pytest.raises(ConfigError, match="a missing and an extra item"):

@@ -165,11 +165,7 @@ def test_the_rules_of_a_model_find_mistakes(change, missed):
 def test_a_proposal_is_a_mapping_that_can_be_stored(tmp_path):
     rules = fm.rules_from({"properties": {"total": {"type": "number"}}})
     field = {"path": "total", "match": "numeric_tolerance", "tolerance": 0}
-    assert dict(rules) == {
-        "scope": "union",
-        "defaults": {"match": "exact"},
-        "fields": [field],
-    }
+    assert dict(rules) == {"scope": "union", "defaults": {"match": "exact"}, "fields": [field]}
     assert repr(rules) == "<ProposedRules from a JSON Schema: 1 rule>"
     for name in ("truth", "found"):
         (tmp_path / f"{name}.jsonl").write_text('{"total": 1}\n')

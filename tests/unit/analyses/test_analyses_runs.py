@@ -141,14 +141,7 @@ def runs(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    [
-        ("runs/first", 0),
-        ("first", 0),
-        ("fir", 0),
-        ("latest", 1),
-        ("latest~1", 0),
-        ("best", 1),
-    ],
+    [("runs/first", 0), ("first", 0), ("fir", 0), ("latest", 1), ("latest~1", 0), ("best", 1)],
 )
 def test_a_run_has_several_names(runs, name, number):
     opened = fm.open_run(name)

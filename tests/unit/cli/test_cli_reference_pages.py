@@ -7,14 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from fieldmark import registry
-from fieldmark.evaluators.field_evaluators import FieldEvaluator
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.outcome import Outcome
-from fieldmark.rules.target_settings import CALL_KEYS
-from fieldmark.runs.eval_file import CASE_KEYS, EVAL_KEYS
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -35,16 +29,6 @@ def convention_table() -> str:
     lines = [f"| option | {heads} |", "|---" * (len(columns) + 1) + "|"]
     lines += [f"| `{option}` | {' | '.join(row)} |" for option, row in cells.items()]
     return "\n".join(lines)
-
-
-def test_every_shared_option_of_field_evaluators_is_documented():
-    page = (DOCS / "eval-files.md").read_text("utf-8")
-    assert all(f"| `{name}` |" in page for name in registry.options(FieldEvaluator))
-
-
-@pytest.mark.parametrize("key", sorted({*EVAL_KEYS.names, *CASE_KEYS.names, *CALL_KEYS.names}))
-def test_every_key_of_an_eval_file_is_documented(key):
-    assert f"`{key}`" in (DOCS / "eval-files.md").read_text("utf-8")
 
 
 def test_every_option_of_every_convention_is_documented():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -98,6 +99,11 @@ def hostile_run(directory):
     ]
     fm.score(truth, candidates, out=directory)
     return shown(directory)
+
+
+def read_csv(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
 
 
 def as_text(renderable, *, width=120):

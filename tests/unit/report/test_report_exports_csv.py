@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import re
-
-import pytest
 
 import fieldmark as fm
 from fieldmark.report.exports.csv import AttributesCsv, OutcomesCsv
 from fieldmark.report.render import csv_table
-from unit.report.exported import CANDIDATES, FORMULAS, TRUTH, hostile_run, ordinary_run, shown
+from unit.report.exported import CANDIDATES, FORMULAS, TRUTH, read_csv, shown
 
 FORMULA = re.compile(r"[=+\-@\t\r]")
 
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
-
-
-@pytest.fixture(scope="module")
-def ordinary(tmp_path_factory):
-    return ordinary_run(tmp_path_factory.mktemp("runs") / "ordinary")
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory):
-    return hostile_run(tmp_path_factory.mktemp("runs") / "hostile")
-
-
-def read_csv(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, strict=True))
 
 
 def test_attributes_are_those_that_score_prints(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.model.case import CaseInput
 from fieldmark.report.exports.eval_results import EvalResults
-from unit.report.exported import CANDIDATES, TRUTH, hostile_run, ordinary_run, shown
+from unit.report.exported import CANDIDATES, TRUTH, shown
 
 SCHEMA = json.loads(
     (Path(__file__).parents[3] / "schemas" / "eval-results.schema.json").read_text("utf-8")
@@ -105,8 +105,8 @@ def test_the_aggregate_equals_the_summary(tmp_path, convention):
     assert aggregate["micro"]["f1"] == result.summary.micro.f1
 
 
-def test_discrepancies_have_path_type_and_values(tmp_path):
-    first, second, third = written(ordinary_run(tmp_path / "run"), tmp_path)["eval_results"]
+def test_discrepancies_have_path_type_and_values(ordinary, tmp_path):
+    first, second, third = written(ordinary, tmp_path)["eval_results"]
     assert first["discrepancies"][1] == {
         "path": "total",
         "error_type": "format_error",
@@ -123,39 +123,32 @@ def test_discrepancies_have_path_type_and_values(tmp_path):
     }
 
 
-def test_all_fields_of_a_missing_prediction_are_false_negatives(tmp_path):
-    *_, third = written(ordinary_run(tmp_path / "run"), tmp_path)["eval_results"]
+def test_all_fields_of_a_missing_prediction_are_false_negatives(ordinary, tmp_path):
+    *_, third = written(ordinary, tmp_path)["eval_results"]
     assert third["metrics"] == compute_metrics(3, third["errors_by_type"], both=True)
     assert third["metrics"]["false_negatives"] == 3
 
 
-def test_cases_with_errors_are_listed_but_not_counted(tmp_path):
-    run = ordinary_run(tmp_path / "run")
-    cases = list(run.cases())
+def test_cases_with_errors_are_listed_but_not_counted(ordinary, tmp_path):
+    cases = list(ordinary.cases())
     case, stats = cases[0].case, cases[0].stats
     stats = stats._replace(score=None, verdict=None, errors_count=1)
     broken = replace(cases[0], case=case._replace(id="z"), stats=stats)
     failed = replace(broken, case=case._replace(id="y", input=CaseInput.FAILED))
-    document = written(replace(run, cases=lambda: [*cases, broken, failed]), tmp_path)
+    document = written(replace(ordinary, cases=lambda: [*cases, broken, failed]), tmp_path)
     assert document["not_evaluated"] == [
         {"eval_id": "z", "input": "ok"},
         {"eval_id": "y", "input": "failed"},
     ]
-    assert document["aggregate"] == written(run, tmp_path)["aggregate"]
+    assert document["aggregate"] == written(ordinary, tmp_path)["aggregate"]
 
 
-def test_without_evals_every_rate_is_zero(tmp_path):
-    run = replace(ordinary_run(tmp_path / "run"), cases=list)
+def test_without_evals_every_rate_is_zero(ordinary, tmp_path):
+    run = replace(ordinary, cases=list)
     aggregate = written(run, tmp_path)["aggregate"]
     assert set(flat(aggregate).values()) == {0}
 
 
-def test_without_values_discrepancies_have_only_path_and_type(tmp_path):
-    document = written(ordinary_run(tmp_path / "run").without_values(), tmp_path)
-    assert set(document["eval_results"][0]["discrepancies"][0]) == {"path", "error_type", "reason"}
-
-
-def test_hostile_ids_are_unchanged(tmp_path):
-    run = hostile_run(tmp_path / "run")
-    document = written(run, tmp_path)
-    assert [each["eval_id"] for each in document["eval_results"]] == [c.id for c in run.cases()]
+def test_hostile_ids_are_unchanged(hostile, tmp_path):
+    document = written(hostile, tmp_path)
+    assert [each["eval_id"] for each in document["eval_results"]] == [c.id for c in hostile.cases()]

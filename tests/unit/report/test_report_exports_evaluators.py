@@ -113,12 +113,3 @@ def test_reports_mark_the_mean_score_of_an_evaluator_that_had_nothing_to_score(r
         "evaluator: fields": None,
         "evaluator: typo": "vacuous",
     }
-
-
-def test_without_values_results_have_no_texts(run, tmp_path):
-    private = run.without_values()
-    for write in (OutcomesCsv().write, Json().write, EvalResults().write, Junit().write):
-        write(private, tmp_path / "out")
-        text = (tmp_path / "out").read_text("utf-8")
-        assert "too short" not in text
-        assert "words" not in text

@@ -5,23 +5,12 @@ from __future__ import annotations
 import json
 
 import pyarrow.parquet as pq
-import pytest
 
 from fieldmark.report import frames
 from fieldmark.report.exports import parquet
 from fieldmark.report.exports.common import FIELD_COLUMNS
 from fieldmark.report.exports.parquet import Parquet
-from unit.report.exported import HOSTILE, hostile_run, ordinary_run
-
-
-@pytest.fixture(scope="module")
-def ordinary(tmp_path_factory):
-    return ordinary_run(tmp_path_factory.mktemp("runs") / "ordinary")
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory):
-    return hostile_run(tmp_path_factory.mktemp("runs") / "hostile")
+from unit.report.exported import HOSTILE
 
 
 def test_every_field_is_written_with_values_as_json(ordinary, tmp_path):

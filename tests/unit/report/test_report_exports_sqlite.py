@@ -13,12 +13,7 @@ from fieldmark.analyses.report import write_report
 from fieldmark.errors import StorageError
 from fieldmark.report.exports.common import case_columns, field_columns
 from fieldmark.report.exports.sqlite import Sqlite
-from unit.report.exported import FORMULAS, hostile_run, ordinary_run
-
-
-@pytest.fixture(scope="module")
-def ordinary(tmp_path_factory):
-    return ordinary_run(tmp_path_factory.mktemp("runs") / "ordinary")
+from unit.report.exported import FORMULAS
 
 
 def query(path, text):
@@ -56,8 +51,8 @@ def test_columns_are_those_of_other_exports_and_typed(ordinary, tmp_path):
     assert query(path, "PRAGMA foreign_key_list(fields)")[0][2:5] == ("cases", "case_id", "case_id")
 
 
-def test_text_from_documents_is_never_sql(tmp_path):
-    Sqlite().write(hostile_run(tmp_path / "run"), tmp_path / "report.db")
+def test_text_from_documents_is_never_sql(hostile, tmp_path):
+    Sqlite().write(hostile, tmp_path / "report.db")
     values = {
         json.loads(value)
         for (value,) in query(tmp_path / "report.db", "SELECT expected FROM fields")

@@ -101,10 +101,7 @@ def test_nested_lists_are_aligned_within_their_items(nodes_of):
         ([0, None], MISSING, "a"),
         ([1, 0], MATCH, "b"),
     ]
-    assert [(each[0][:2], each[1]) for each in lines[1, 0]] == [
-        ([0, 0], MATCH),
-        ([None, 1], EXTRA),
-    ]
+    assert [(each[0][:2], each[1]) for each in lines[1, 0]] == [([0, 0], MATCH), ([None, 1], EXTRA)]
 
 
 def test_fields_that_no_rule_selects_are_marked_as_not_compared(nodes_of):

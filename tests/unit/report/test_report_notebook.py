@@ -63,12 +63,6 @@ def test_errors_and_vacuous_metrics_are_named():
     assert ", vacuous, " in fm.score([({}, {})])._repr_html_()
 
 
-def test_there_are_no_colors():
-    html = fm.score(PAIRS)._repr_html_()
-    assert "style" not in html
-    assert "color" not in html
-
-
 def test_hostile_paths_are_text():
     name = "<script>alert(1)</script>" + "x" * 1_000
     html = fm.score([({name: 1}, {name: 2})])._repr_html_()

@@ -180,7 +180,6 @@ def test_every_view_says_that_a_metric_is_vacuous(tmp_path):
     assert "vacuous scores" in repr(RunList(entries=(entry,)))
     worst = CaseList.of(run.cases(), 10).document()
     assert "1.000 (vacuous)" in document_text(worst)
-    assert "1.000 (vacuous)" in document_markdown(worst)
     assert document_csv(worst).splitlines()[1].endswith('"true"')
     case = fm.compare(*NOTHING[0])
     assert "score 1.000 (vacuous)  confusion" in as_text(case_view(case))

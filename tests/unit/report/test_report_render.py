@@ -290,21 +290,6 @@ def run_lines(rows, *, width=80, color=None):
     return console.file.getvalue()
 
 
-def test_columns_are_as_wide_as_their_widest_cell():
-    rows = [("a", "today", "complete", "7", "first"), ("long", "now", "running", "12", "")]
-    assert run_lines(rows).splitlines() == [
-        "Run  Started Status   Cases Tags and note",
-        "a    today   complete     7 first",
-        "long now     running     12",
-    ]
-
-
-def test_wide_characters_take_two_cells():
-    rows = [("請求書", "-", "complete", "1", "x"), ("abcdef", "-", "complete", "1", "x")]
-    first, second = run_lines(rows).splitlines()[1:]
-    assert (first[:4], second[:7]) == ("請求書 ", "abcdef ")
-
-
 def test_notes_are_folded_before_names():
     rows = [("r" * 20, "now", "complete", "1", "n" * 20)]
     assert run_lines(rows, width=54).splitlines()[2:] == [

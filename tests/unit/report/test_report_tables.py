@@ -15,7 +15,7 @@ from fieldmark.metrics.gates import GateKind, GateResult
 from fieldmark.report.html.metrics import attribute_lines
 from fieldmark.report.render import RichDocument, csv_table, document_text, markdown_summary
 from fieldmark.report.run_document import run_document
-from fieldmark.report.tables import attribute_rows, gate_text, number
+from fieldmark.report.tables import attribute_rows, gate_text
 from fieldmark.values.escape import html_table
 
 PAIRS = [
@@ -43,18 +43,6 @@ def test_the_worst_attribute_comes_first(run):
     assert [row.attribute for row in attribute_rows(run.summary)] == [
         "worse", "bad", "gone", "new", "half", "good", "none",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        pytest.param(None, "–", id="undefined"),
-        pytest.param(0.0, "0.000", id="zero-is-not-undefined"),
-        pytest.param(2 / 3, "0.667", id="rounded"),
-    ],
-)
-def test_metrics_are_rounded(value, shown):
-    assert number(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -144,14 +132,6 @@ def test_plain_text_is_the_same_as_in_a_terminal(pairs, width, top, convention):
     console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(RichDocument(document), crop=False)
     assert document_text(document, width=width) == console.file.getvalue()
-
-
-@pytest.mark.parametrize("width", [40, 60, 120])
-@pytest.mark.parametrize("key", ["k" * 90, "漢"])
-def test_names_of_any_width_are_aligned(key, width):
-    summary = fm.score([({key: 1}, {key: 1})]).summary
-    lines = document_text(run_document(summary), width=width).splitlines()
-    assert "".join(line.split(" ")[0] for line in lines[1 : lines.index("")]) == key
 
 
 def test_one_case_is_singular():

@@ -26,6 +26,7 @@ from fieldmark.runs import kept_cases, session
 from fieldmark.runs import kept_cases as spooled_rows
 from fieldmark.runs.kept_cases import KeptCases, SpooledRows
 from fieldmark.runs.run_options import complete_options
+from interrupted_runs import interrupted_at_segment
 
 FLAT = [{"id": f"c{n}", "total": n, "name": f"vendor {n}", "ok": True} for n in range(600)]
 FOUND = [
@@ -296,19 +297,8 @@ def test_rows_are_closed_with_the_result(monkeypatch, small):
     assert closed == [1]
 
 
-def test_a_resumed_run_has_all_cases(files, tmp_path, monkeypatch):
-    from fieldmark.runs.run_directory import RunDirectory
-
-    append, times = RunDirectory.append, []
-
-    def interrupted(self, rows, attributes):
-        append(self, rows, attributes)
-        times.append(1)
-        if len(times) == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(RunDirectory, "append", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+def test_a_resumed_run_has_all_cases(files, tmp_path):
+    with interrupted_at_segment(2):
         fm.score(*files, out=tmp_path / "run")
     resumed = fm.score(*files, out=tmp_path / "run", resume=True, intervals=False)
     assert tables(resumed) == tables(fm.score(*files))

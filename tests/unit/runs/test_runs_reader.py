@@ -151,23 +151,3 @@ def test_invalid_attribute_is_an_error_with_its_line(run, line, message):
     with pytest.raises(DataError, match=message) as caught:
         list(open_run(run).cases())
     assert "attributes.jsonl:" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("number", "advice"),
-    [pytest.param(1, "score the inputs again", id="older"), pytest.param(3, "update", id="newer")],
-)
-@pytest.mark.parametrize("name", ["manifest.json", "summary.json"])
-def test_other_formats_are_rejected(run, name, number, advice):
-    document = json.loads((run / name).read_text())
-    (run / name).write_text(json.dumps({**document, "format": number}))
-    with pytest.raises(DataError, match=f"has format {number}, .* reads format 2; {advice}"):
-        _ = open_run(run).summary
-
-
-def test_lone_surrogates_are_preserved(tmp_path):
-    broken = {"\ud800": "a\udfff"}
-    fm.score([{"id": "\ud800", "expected": broken}], [{"id": "\ud800", "candidate": broken}],
-             out=tmp_path / "run")  # fmt: skip
-    [case] = open_run(tmp_path / "run").cases()
-    assert (case.id, case.expected) == ("\ud800", broken)

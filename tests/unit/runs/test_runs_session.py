@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 import fieldmark as fm
-from fieldmark.runs.run_directory import RunDirectory
 from fieldmark.values.json_text import read_json
+from interrupted_runs import interrupted_at_segment
 
 
 def files(directory, *, cases, size, first=None):
@@ -60,19 +60,10 @@ def test_several_processes_write_the_same_segments(tmp_path):
 
 
 @pytest.fixture
-def interrupted(tmp_path, monkeypatch):
+def interrupted(tmp_path):
     """A run that was interrupted after its first segment, and its input files."""
     paths = files(tmp_path, cases=90, size=12_500)
-    append, times = RunDirectory.append, []
-
-    def interrupted(self, rows, attributes):
-        append(self, rows, attributes)
-        times.append(1)
-        if len(times) == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(RunDirectory, "append", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted_at_segment(2):
         fm.score(*paths, out=tmp_path / "run")
     assert segments(tmp_path / "run") == [[0, 41]]
     return tmp_path / "run", paths

@@ -48,25 +48,10 @@ def scored(**options):
 def test_summary_as_json():
     wire = summary_to_json(replace(scored().summary, intervals=None))
     assert list(wire) == [
-        "format",
-        "convention",
-        "cases",
-        "verdicts",
-        "micro",
-        "macro",
-        "macro_f1_by_attribute",
-        "macro_f1_by_case",
-        "mean_score",
-        "attributes",
-        "errors_by_type",
-        "quality",
-        "evaluators",
-        "gates",
-        "passed",
-        "failures",
-        "warnings",
-        "structural_warnings",
-    ]
+        "format", "convention", "cases", "verdicts", "micro", "macro", "macro_f1_by_attribute",
+        "macro_f1_by_case", "mean_score", "attributes", "errors_by_type", "quality", "evaluators",
+        "gates", "passed", "failures", "warnings", "structural_warnings",
+    ]  # fmt: skip
     assert list(wire["convention"]) == [
         "name", "version", "options", "comparison_sha256", "counting_sha256",
     ]  # fmt: skip
@@ -82,26 +67,13 @@ def test_summary_as_json():
     assert wire["errors_by_type"] == {
         "omission": 1, "hallucination": 1, "format_error": 0, "wrong_value": 1,
     }  # fmt: skip
-    assert json.loads(json.dumps(wire, allow_nan=False)) == wire
-
-
-def test_attribute_as_json():
-    attributes = summary_to_json(replace(scored().summary, intervals=None))["attributes"]
-    assert list(attributes) == ["id", "items[].price"]
-    assert attributes["items[].price"] == {
-        "tp": 1,
-        "tn": 0,
-        "fp": 2,
-        "fn": 1,
-        "precision": pytest.approx(1 / 3),
-        "recall": 0.5,
-        "f1": 0.4,
-        "accuracy": pytest.approx(1 / 3),
-        "errors": 0,
-        "errors_by_type": {
-            "omission": 0, "hallucination": 1, "format_error": 0, "wrong_value": 1,
-        },
+    assert list(wire["attributes"]) == ["id", "items[].price"]
+    assert wire["attributes"]["items[].price"] == {
+        "tp": 1, "tn": 0, "fp": 2, "fn": 1, "precision": pytest.approx(1 / 3), "recall": 0.5,
+        "f1": 0.4, "accuracy": pytest.approx(1 / 3), "errors": 0,
+        "errors_by_type": {"omission": 0, "hallucination": 1, "format_error": 0, "wrong_value": 1},
     }  # fmt: skip
+    assert json.loads(json.dumps(wire, allow_nan=False)) == wire
 
 
 def test_vacuous_mean_is_marked():
@@ -287,21 +259,12 @@ def changed(path, value):
     [
         pytest.param(("format",), 3, "has format 3, .*update", id="newer-format"),
         pytest.param(("format",), ..., "has format None", id="missing-format"),
-        pytest.param(("cases", "total"), "3", "cases.total must be an integer", id="string-for-an-integer"),
-        pytest.param(("cases", "total"), True, "cases.total must be an integer", id="boolean-for-an-integer"),
-        pytest.param(("mean_score",), "x", "mean_score must be a number or null", id="string-for-a-metric"),
+        pytest.param(("cases", "total"), "3", "cases.total must be an integer", id="column"),
         pytest.param(("quality", "rqs"), None, "quality.rqs must be a number", id="null-metric"),
-        pytest.param(("quality", "rqs"), float("inf"), "quality.rqs must be", id="infinite-number"),
-        pytest.param(("quality", "rqs"), 10**400, "quality.rqs must be", id="too-large-integer"),
-        pytest.param(("quality", "depth"), "deep", "must be one of: leaf, top", id="unknown-depth"),
-        pytest.param(("quality", "flags", "safety"), [1], "an array of strings", id="invalid-flags"),
-        pytest.param(("attributes", "id"), [], "attributes.id must be an object", id="invalid-attribute"),
-        pytest.param(("attributes",), None, "attributes must be an object", id="missing-attributes"),
+        pytest.param(("quality", "depth"), "deep", "must be one of: leaf, top", id="word"),
         pytest.param(("attributes", "id", "interval"), ..., "interval is missing", id="half-an-interval"),
-        pytest.param(("intervals", "micro_f1"), [0.5], "an array of two numbers", id="invalid-interval"),
-        pytest.param(("gates",), {}, "gates must be an array", id="invalid-gates"),
-        pytest.param(("gates", 0, "passed"), 1, "gates[0].passed must be true", id="invalid-gate"),
-        pytest.param(("convention", "name"), 1, "convention.name must be a string", id="gate-name"),
+        pytest.param(("intervals", "micro_f1"), [0.5], "an array of two numbers", id="interval"),
+        pytest.param(("gates", 0, "passed"), 1, "gates[0].passed must be true", id="gate"),
     ],
 )  # fmt: skip
 def test_invalid_summary_is_rejected_with_the_path(path, value, reason):
@@ -314,8 +277,3 @@ def test_summary_without_failures_derives_them():
     del wire["passed"], wire["failures"]
     wire["cases"]["invalid_truth"] = 1
     assert summary_from_json(wire).failures == ("invalid_truth",)
-
-
-def test_summary_must_be_an_object():
-    with pytest.raises(ValueError, match="the document must be an object"):
-        summary_from_json([])

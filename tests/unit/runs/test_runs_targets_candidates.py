@@ -103,18 +103,6 @@ def test_cases_keep_their_order(concurrency):
     assert source.closed
 
 
-def test_concurrency_is_used():
-    together = threading.Barrier(4, timeout=TIMEOUT)
-
-    def answer(_):
-        together.wait()
-        return TargetResponse(value=1)
-
-    assert [failure_of(case) for case in made(Scripted(answer), cases(8), concurrency=4)] == [
-        ""
-    ] * 8
-
-
 def test_only_a_few_cases_are_read_ahead():
     read = []
 

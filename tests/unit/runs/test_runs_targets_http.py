@@ -69,30 +69,15 @@ def test_default_header_can_be_replaced():
     assert {name.lower(): value for name, value in sent.items()}["user-agent"] == "mine"
 
 
-@pytest.mark.parametrize(
-    ("status", "transient"),
-    [
-        pytest.param(400, False, id="bad-request"),
-        pytest.param(401, False, id="not-authorized"),
-        pytest.param(404, False, id="not-found"),
-        pytest.param(408, True, id="request-time-out"),
-        pytest.param(422, False, id="unprocessable"),
-        pytest.param(425, True, id="too-early"),
-        pytest.param(429, True, id="too-many-requests"),
-        pytest.param(500, True, id="server-error"),
-        pytest.param(501, False, id="not-implemented"),
-        pytest.param(502, True, id="bad-gateway"),
-        pytest.param(503, True, id="unavailable"),
-        pytest.param(504, True, id="gateway-time-out"),
-        pytest.param(529, True, id="overloaded"),
-        pytest.param(304, False, id="not-modified"),
-    ],
-)
-def test_other_status_codes_are_failures(status, transient):
+TRANSIENT = (408, 425, 429, 500, 502, 503, 504, 529)
+
+
+@pytest.mark.parametrize("status", [304, 400, 401, 404, 422, 501, *TRANSIENT])
+def test_other_status_codes_are_failures(status):
     body = b"" if status == 304 else b"no  such\nmodel"
     with loopback(Answer(status=status, body=body)) as server:
         got = call(server)
-    assert (got.text, got.value, got.transient) == (None, MISSING, transient)
+    assert (got.text, got.value, got.transient) == (None, MISSING, status in TRANSIENT)
     assert got.failure.startswith(f"127.0.0.1:{server.port}: ")
     assert str(status) in got.failure
     assert ("no such model" in got.failure) == (status != 304)
@@ -435,18 +420,8 @@ def test_options_can_be_read_without_httpx():
     assert run.stdout == "POST\n"
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        pytest.param({}, id="none"),
-        pytest.param({"Authorization": "Bearer ${API_KEY}"}, id="variable-in-a-secret"),
-        pytest.param({"Cookie": "a=${A}; b=${B}"}, id="two-variables"),
-        pytest.param({"X-Team": "invoices"}, id="plain-value"),
-        pytest.param({"X-Price": "$5"}, id="dollar"),
-    ],
-)
-def test_valid_headers(headers):
-    check_headers(headers)
+def test_valid_headers():
+    check_headers({"Cookie": "a=${A}; b=${B}", "X-Team": "invoices", "X-Price": "$5"})
 
 
 @pytest.mark.parametrize(

@@ -242,10 +242,7 @@ def test_rule_below_a_field_with_its_own_rule_is_not_said_to_be_absent():
 
 def test_uncertain_comparisons_are_counted():
     rules = Rules(
-        fields=(
-            Rule(path="day", comparator=DateMatch()),
-            Rule(path="text", comparator=Semantic()),
-        )
+        fields=(Rule(path="day", comparator=DateMatch()), Rule(path="text", comparator=Semantic()))
     )
     pair = (
         {"day": "01/02/2024", "text": "net 30 days"},

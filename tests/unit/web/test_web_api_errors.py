@@ -50,12 +50,7 @@ def test_notes_of_a_job_do_not_mention_other_interfaces(read_only_server):
         pytest.param([{**row, "total": 0} for row in TRUTH], {}, {}, id="data"),
     ],
 )
-def test_runs_that_are_not_comparable_give_a_neutral_error(
-    read_only_server,
-    truth,
-    options,
-    query,
-):
+def test_runs_that_are_not_comparable_give_a_neutral_error(read_only_server, truth, options, query):
     runs = read_only_server.run(), read_only_server.run(truth, PREDICTIONS, **options)
     query = {"a": runs[0], "b": runs[1], **query}
     response = read_only_server.client.get("/api/diff", params=query)

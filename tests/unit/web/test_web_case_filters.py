@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.metrics.counts import cost_table
+from fieldmark.metrics.counts import ErrorCounts, cost_table
 from fieldmark.metrics.mistakes import MistakeClusters, MistakeReader
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.runs.stored_run import open_run
@@ -116,28 +116,16 @@ def test_filters_agree_with_a_slow_selection_for_all_combinations(index):
         for cell in case.outcomes.cells
     }
     for path in (None, *sorted(paths)):
-        for name in (
-            "omission",
-            "hallucination",
-            "format_error",
-            "wrong_value",
-            "tp",
-            "tn",
-            "fp",
-            "fn",
-        ):
+        for name in (*ErrorCounts._fields, "tp", "tn", "fp", "fn"):
             wanted = [
                 case.id
                 for case in cases
                 if any(
-                    (path is None or case.attributes.path(cell >> CELL_BITS) == path)
-                    and (
-                        getattr(costs[cell & FACT_MASK], name, 0)
-                        or name == field.outcome
-                    )
+                    path in (None, case.attributes.path(cell >> CELL_BITS))
+                    and (getattr(costs[cell & FACT_MASK], name, 0) or name == field.outcome)
                     for cell, field in zip(case.outcomes.cells, case.fields, strict=True)
                 )
-            ]  # fmt: skip
+            ]
             assert ids(index, attribute=path, error=name) == wanted, (path, name)
         for pattern in ("date_swapped", "different", "missing_key", "one_letter"):
             found = [

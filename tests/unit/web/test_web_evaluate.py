@@ -116,11 +116,6 @@ NOTHING_IN_COMMON = "ground truth and predictions have no attribute in common"
             [f"{NOTHING_IN_COMMON} (ground truth: data.a; predictions: a); compare the expected value of 'data'"],
             id="wrapped-ground-truth",
         ),
-        pytest.param(
-            {"n": 1, "tags": ["a", "b"]}, {"n": 1, "tags": "a"},
-            ["lists in ground truth, but single values in predictions: tags; if one item of a list is enough, set any_of: true on these fields"],
-            id="list-and-single-value",
-        ),
         pytest.param({"a": 1}, "no document", [], id="unparseable"),
     ],
 )  # fmt: skip
@@ -130,40 +125,12 @@ def test_structurally_wrong_documents_are_a_warning(evaluate, expected, candidat
     assert several["warnings"] == warnings
 
 
-def test_rules_and_field_strategies_cannot_be_combined(evaluate):
-    response = evaluate(expected=1, candidate=1, rules={"a": "EXACT"}, field_strategies={})
-    assert error_code(response) == "invalid_request"
-    assert "only one of rules and field_strategies is allowed" in response.text
-
-
 def test_ranking_of_several_predictions_equals_that_of_the_library(evaluate):
     candidates = [{"total": 6}, {"total": 5}, {"total": 5}]
     response = evaluate(expected={"total": 5}, candidates=candidates)
     assert response.json()["ranking"] == json.loads(
         json.dumps(fm.compare_many({"total": 5}, candidates).to_dict())
     )
-
-
-@pytest.mark.parametrize(
-    ("expected", "candidate"),
-    [
-        pytest.param({"a": 1}, '```json\n{"a": 1}\n```', id="fenced"),
-        pytest.param('{"a": 1}', '{"a": 1}', id="both-in-text"),
-        pytest.param({"a": 1}, "nothing", id="unparseable"),
-    ],
-)
-def test_documents_in_text_are_read_as_by_the_library(evaluate, expected, candidate):
-    library = json.loads(json.dumps(fm.compare(expected, candidate).to_dict()))
-    single = evaluate(expected=expected, candidate=candidate, view=True)
-    assert single.json()["result"] == library
-    several = evaluate(expected=expected, candidates=[candidate], view=True)
-    assert several.json()["ranking"]["results"] == [library]
-
-
-def test_unreadable_expected_text_is_an_error(evaluate):
-    response = evaluate(expected='{"a": 1', candidate={"a": 1})
-    assert response.status_code == 422
-    assert response.json()["error"]["message"].startswith("expected: ")
 
 
 def test_view_contains_the_data_of_the_tabs(evaluate):
@@ -196,32 +163,28 @@ def test_view_contains_the_data_of_the_tabs(evaluate):
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "expected"),
+    ("body", "status", "code", "message"),
     [
-        pytest.param(b"{", 400, "bad_json", id="not-json"),
-        pytest.param(b'{"expected": NaN, "candidate": 1}', 400, "bad_json", id="nan"),
-        pytest.param(b'{"expected": 1e999, "candidate": 1}', 400, "bad_json", id="infinity"),
-        pytest.param(b'{"expected": 1, "expected": 2, "candidate": 1}', 400, "bad_json", id="duplicate-key"),
-        pytest.param(b"\xff\xfe{", 400, "bad_json", id="wrong-encoding"),
-        pytest.param(b'{"expected":' + b"[" * 300 + b"]" * 300 + b',"candidate":1}', 422, "limit_exceeded", id="too-deep"),
-        pytest.param(b'{"expected": 1, "candidate": 1, "surprise": 1}', 422, "invalid_request", id="unknown-key"),
-        pytest.param(b'{"expected": 1}', 422, "invalid_request", id="no-prediction"),
-        pytest.param(b'{"expected": 1, "candidate": 1, "candidates": [1]}', 422, "invalid_request", id="candidate-and-candidates"),
-        pytest.param(b'{"expected": 1, "candidates": []}', 422, "invalid_request", id="empty-candidates"),
-        pytest.param(b'{"expected": 1, "candidate": 1, "convention": "confusing"}', 422, "invalid_request", id="unknown-convention"),
-        pytest.param(b'{"expected": 1, "candidate": 1, "view": 1}', 422, "invalid_request", id="number-for-boolean"),
-        pytest.param(b'{"expected": 1, "candidate": 1, "options": {"zero": "maybe"}}', 422, "invalid_rules", id="invalid-option"),
-        pytest.param(b'{"expected": 1, "candidate": 1, "options": {"rqs_weights": {"accuracy": -1}}}', 422, "invalid_rules", id="negative-weight"),
-        pytest.param(b'{"expected": 1, "candidate": 1, "rules": {"a": {"match": "fuzzy", "threshold": 1.5}}}', 422, "invalid_rules", id="threshold-above-one"),
-        pytest.param(b'{"expected": 1, "candidate": 1, "rules": [{"path": "a", "match": "fuzy"}]}', 422, "invalid_rules", id="unknown-comparator"),
-        pytest.param(b'{"expected": 1, "candidate": 1, "rules": "/etc/passwd"}', 422, "invalid_rules", id="file-name"),
-        pytest.param(b'{"expected": 1, "candidate": 1, "rules": 7}', 422, "invalid_rules", id="number-for-rules"),
+        pytest.param(b"{", 400, "bad_json", "Cannot read the request body: ", id="not-json"),
+        pytest.param(b'{"expected": NaN, "candidate": 1}', 400, "bad_json", "NaN is not a finite number.", id="nan"),
+        pytest.param(b'{"expected": 1, "expected": 2, "candidate": 1}', 400, "bad_json", "duplicate key 'expected'.", id="duplicate-key"),
+        pytest.param(b"\xff\xfe{", 400, "bad_json", "", id="wrong-encoding"),
+        pytest.param(b'{"expected":' + b"[" * 300 + b"]" * 300 + b',"candidate":1}', 422, "limit_exceeded", "", id="too-deep"),
+        pytest.param(b'{"expected": "{\\"a\\": 1", "candidate": {"a": 1}}', 422, "invalid_data", "expected: ", id="unreadable-expected-text"),
+        pytest.param(b'{"expected": 1, "candidate": 1, "surprise": 1}', 422, "invalid_request", "surprise", id="unknown-key"),
+        pytest.param(b'{"expected": 1, "candidate": 1, "candidates": [1]}', 422, "invalid_request", "", id="candidate-and-candidates"),
+        pytest.param(b'{"expected": 1, "candidate": 1, "rules": {"a": "EXACT"}, "field_strategies": {}}', 422, "invalid_request", "only one of rules and field_strategies is allowed", id="two-rules"),
+        pytest.param(b'{"expected": 1, "candidate": 1, "view": 1}', 422, "invalid_request", "", id="option-of-another-type"),
+        pytest.param(b'{"expected": 1, "candidate": 1, "options": {"zero": "maybe"}}', 422, "invalid_rules", "zero", id="option-of-a-convention"),
+        pytest.param(b'{"expected": 1, "candidate": 1, "rules": [{"path": "a", "match": "fuzy"}]}', 422, "invalid_rules", "did you mean 'fuzzy'?", id="unknown-comparator"),
+        pytest.param(b'{"expected": 1, "candidate": 1, "rules": "/etc/passwd"}', 422, "invalid_rules", "", id="file-name"),
     ],
 )  # fmt: skip
-def test_invalid_request_has_an_error_code(read_only_server, body, status, expected):
+def test_invalid_request_has_an_error_code(read_only_server, body, status, code, message):
     headers = {"Content-Type": "application/json"}
     response = read_only_server.client.post("/api/evaluate", content=body, headers=headers)
-    assert (response.status_code, error_code(response)) == (status, expected)
+    assert (response.status_code, error_code(response)) == (status, code)
+    assert message in response.text
     assert "Traceback" not in response.text
 
 
@@ -249,21 +212,6 @@ def test_field_named_provider_is_a_field(evaluate):
         expected={"provider": "Acme"}, candidate={"provider": "ACME"}, rules={"provider": "FUZZY"}
     )
     assert response.json()["result"]["hits"] == ["provider"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        pytest.param('{"expected": NaN}', "NaN is not a finite number", id="nan"),
-        pytest.param('{"a": 1, "a": 2}', "duplicate key 'a'", id="duplicate-key"),
-    ],
-)
-def test_unreadable_body_has_a_readable_message(read_only_server, text, message):
-    headers = {"Content-Type": "application/json"}
-    error = read_only_server.client.post("/api/evaluate", content=text, headers=headers).json()[
-        "error"
-    ]
-    assert error == {"code": "bad_json", "message": f"Cannot read the request body: {message}."}
 
 
 def test_all_problems_of_rules_are_listed(evaluate):

@@ -76,15 +76,6 @@ def test_rows_are_read_as_on_the_command_line(read_only_server, body, inputs, su
     assert {name: cases[name] for name in summary} == summary
 
 
-def test_repaired_predictions_are_not_silent(read_only_server):
-    rows = text([{"id": "a", "expected": {"total": 1}, "output": "{'total': 1,}"}])
-    body = {"truth": rows, "inputs": {"repair": True}}
-    job = read_only_server.wait_for_job(
-        read_only_server.client.post("/api/batch", json=body).json()["id"]
-    )
-    assert any("repaired" in warning for warning in job["result"]["summary"]["warnings"])
-
-
 def test_exports_and_sheets_below_a_root_are_read(tmp_path):
     root = tmp_path / "root"
     root.mkdir()
@@ -121,13 +112,6 @@ def test_exports_and_sheets_below_a_root_are_read(tmp_path):
 def test_invalid_options_are_rejected_before_a_job_starts(read_only_server, inputs, code):
     body = {"truth": text([{"id": 1, "total": 1}]), "inputs": inputs}
     assert error_code(read_only_server.client.post("/api/batch", json=body)) == code
-
-
-def test_options_are_documented(read_only_server):
-    schema = read_only_server.client.get("/api/openapi.json").json()
-    options = schema["components"]["schemas"]["ReadingOptions"]["properties"]
-    assert {"candidate_json", "repair", "group_by", "sheet", "preset"} <= set(options)
-    assert options["repair"]["description"]
 
 
 @pytest.mark.parametrize("path", ["/api/evaluate", "/api/batch", "/api/strategies/check"])

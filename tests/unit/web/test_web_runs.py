@@ -127,12 +127,7 @@ def test_runs_are_listed_searched_and_filtered(read_only_server, run):
     assert (newest["id"], newest["name"], newest["tags"]) == (run, "eight invoices", ["small"])
     assert get(read_only_server, "/api/runs", tag="small", limit=1)["total"] >= 1
     nothing = get(read_only_server, "/api/runs", text="nowhere")
-    assert {**nothing, "groups": []} == {
-        "groups": [],
-        "total": 0,
-        "offset": 0,
-        "runs": [],
-    }
+    assert {**nothing, "groups": []} == {"groups": [], "total": 0, "offset": 0, "runs": []}
     assert get(read_only_server, "/api/runs", status="failed")["runs"] == []
     assert get(read_only_server, "/api/runs", convention="four_phase")["runs"] == []
 
@@ -301,11 +296,7 @@ def test_every_kind_of_export_is_downloaded(read_only_server, run, kind):
     )
 
 
-def test_export_of_an_unknown_kind_or_without_its_extra_says_so(
-    read_only_server,
-    run,
-    monkeypatch,
-):
+def test_export_of_an_unknown_kind_or_without_its_extra_says_so(read_only_server, run, monkeypatch):
     unknown = read_only_server.client.get(f"/api/runs/{run}/exports/docx")
     assert (unknown.status_code, error_code(unknown)) == (404, "not_found")
     assert "must be one of: html, markdown" in unknown.json()["error"]["message"]
