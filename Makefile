@@ -72,6 +72,7 @@ check: $(READY) ## Check formatting, lint rules, types, layers, private names, l
 	@for system in win32 darwin; do \
 	  $(BIN)/mypy --no-error-summary --platform $$system --cache-dir .mypy_cache/$$system src || exit 1; \
 	done
+	@$(VENV)/node_modules/.bin/tsc
 	@echo 'layers'
 	@$(BIN)/lint-imports --no-logo >$(VENV)/check.log || { cat $(VENV)/check.log; exit 1; }
 	@echo 'private names'
@@ -147,7 +148,7 @@ $(USABLE): pyproject.toml constraints.txt hatch_build.py $(KERNEL)
 	@touch $@
 
 # What contributors need. A compiler and Node.js are installed if this runs as root on Debian.
-$(READY): $(USABLE)
+$(READY): $(USABLE) package.json
 	@echo 'installing development tools'
 	@$(BIN)/python -c 'import fieldmark.model.kernel._kernel' 2>/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update \
@@ -157,6 +158,7 @@ $(READY): $(USABLE)
 	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update \
 	    && apt-get -qq install -y --no-install-recommends nodejs npm >/dev/null; } \
 	  || { echo 'the tests need node and npm: apt-get install nodejs npm' >&2; exit 1; }
-	@npm install --prefix $(VENV) --no-save --silent --no-fund --no-audit axe-core@4.14.0 >/dev/null
+	@cp package.json $(VENV)
+	@npm install --prefix $(VENV) --no-package-lock --silent --no-fund --no-audit >/dev/null
 	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable '.[dev]'
 	@touch $@

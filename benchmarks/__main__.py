@@ -10,26 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import fieldmark
-from benchmarks import (
-    detection,
-    engines,
-    eval_memory,
-    judges,
-    listing,
-    measure,
-    saved_runs,
-    slope,
-    values,
-    workers,
-)
+from benchmarks import detection, engines, instructions, judges, memory, saved_runs, startup
 from benchmarks.peers import compare
-from benchmarks.workloads import WORKLOADS
+from benchmarks.throughput import REPEATS, WORKLOADS, throughput
 
 PARTS = (
     "throughput",
     "cold-start",
     "memory",
-    "slope",
+    "instructions",
     "judges",
     "detection",
     "workers",
@@ -53,10 +42,12 @@ def main() -> int:
     parser.add_argument(
         "--repeats",
         type=int,
-        default=measure.REPEATS,
+        default=REPEATS,
         help="take the best of this many measurements",
     )
-    parser.add_argument("--record", action="store_true", help="with --slope: record new limits")
+    parser.add_argument(
+        "--record", action="store_true", help="with --instructions: record new limits"
+    )
     parser.add_argument(
         "--limit", type=float, default=60.0, help="CPU seconds per peer and workload"
     )
@@ -66,22 +57,24 @@ def main() -> int:
     workloads = [workload for workload in WORKLOADS if selected["only"] in workload.name]
     results, repeats = not selected["no_results"], selected["repeats"]
     runs: dict[str, Callable[[], bool]] = {
-        "throughput": lambda: measure.throughput(workloads, results=results, repeats=repeats),
-        "cold-start": measure.cold_start,
-        "memory": measure.memory,
-        "slope": lambda: slope.slope(record=selected["record"]),
+        "throughput": lambda: throughput(workloads, results=results, repeats=repeats),
+        "cold-start": startup.cold_start,
+        "memory": memory.run_memory,
+        "instructions": lambda: instructions.print_documents(record=selected["record"]),
         "judges": judges.judges,
         "detection": detection.detection,
-        "workers": workers.print_workers,
+        "workers": engines.print_workers,
         "engines": engines.print_engines,
-        "evaluation": eval_memory.eval_memory,
-        "listing": listing.listing,
+        "evaluation": memory.evaluation_memory,
+        "listing": saved_runs.listing,
         "saved-runs": saved_runs.saved_runs,
-        "values": values.values,
+        "values": instructions.print_values,
         "peers": lambda: compare.peers(workloads, limit=selected["limit"]),
     }
-    met = [runs[part]() for part in PARTS if part in parts]
-    return 0 if all(met) else 1
+    failed = [part for part in PARTS if part in parts and not runs[part]()]
+    if failed:
+        print(f"targets not met: {', '.join(failed)}")
+    return 1 if failed else 0
 
 
 def _compile_to_bytecode() -> None:

@@ -1,14 +1,21 @@
 """Compares one process, local worker processes and a Ray cluster on the same files.
 
-Whole-tree CPU time includes everything that a run starts: workers, and the processes of Ray. With
-the environment variable FIELDMARK_PROVE, many cases show the cost when startup hardly matters, the
-speedup of two processes, and that the memory of driver and workers stays flat.
+All results must be identical. With the environment variable FIELDMARK_PROVE, many cases show the
+speedup of two processes and the cost of a cluster when startup hardly matters, and that memory
+stays flat. The CPU time of an engine includes all processes that a run starts.
+
+    python -m benchmarks.engines TRUTH CANDIDATE RULES OUT WORKERS ENGINE
+
+scores in a process of its own, and prints the peak memory of this process and of its largest worker
+as a line of JSON.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -21,13 +28,28 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import orjson
 import psutil
 
 from benchmarks.invoices import RULES, Dataset
-from benchmarks.workers import LARGE_LEAST, PROVE, results_digest
-from benchmarks.workloads import cache_directory
+from benchmarks.measure import PROJECT, cache_directory, megabytes, peak_memory
 
 CASES: Final = 300_000
+MILLION: Final = 1_000_000
+REPEATS: Final = 2
+LEAST: Final = 1.7
+"""The required speedup of two processes."""
+LARGE_LEAST: Final = 1.8
+"""The required speedup for a million cases, when startup hardly matters."""
+MEMORY_LIMIT: Final = 64 << 20
+"""The most memory of a process that compares documents."""
+FLAT: Final = 1.2
+"""The most growth of memory with more cases, or from the first fifth of a run to its end."""
+PROVE: Final = "FIELDMARK_PROVE"
+_FILES: Final = ("results.jsonl", "summary.json")
+_LOOP: Final = "for _ in range(30_000_000): pass"
+
+
 MANY: Final = 67 * CASES
 """About five minutes of CPU time, in which starting a cluster hardly matters."""
 WORKERS: Final = 2
@@ -35,8 +57,6 @@ MOST_CPU: Final = 1.4
 """The most CPU time of a cluster, in relation to one process."""
 MOST_WALL: Final = 1.3
 """The most wall-clock time of a cluster, in relation to local processes."""
-FLAT: Final = 1.2
-"""The most growth of memory from the first fifth of a run with many cases to its end."""
 _TENTHS: Final = 10
 _SUBREAPER: Final = 36
 _POLL_SECONDS: Final = 0.1
@@ -46,6 +66,18 @@ _DRIVER: Final = "driver"
 _WORKERS: Final = "workers"
 _CLUSTER: Final = "cluster"
 """The processes of Ray that do not process tasks."""
+
+
+class Timed(NamedTuple):
+    """The seconds of a run, and a digest of its files.
+
+    The memory is the peak of the process that was started, and of its largest worker, or 0.
+    """
+
+    seconds: float
+    started: int
+    worker: int
+    digest: str
 
 
 class Cost(NamedTuple):
@@ -79,12 +111,109 @@ class Cost(NamedTuple):
         return statistics.median(end) / statistics.median(after)
 
 
+def print_workers(*, cases: int = CASES) -> bool:
+    """Print seconds, speedup and memory; return whether they meet the targets and results agree."""
+    truth, candidate = Dataset(documents=cases, items=0).write(cache_directory("data"))
+    runs: dict[int, list[Timed]] = {1: [], 2: []}
+    with tempfile.TemporaryDirectory() as directory:
+        for _ in range(REPEATS):
+            for workers, timed in runs.items():
+                timed.append(_timed(truth, candidate, Path(directory), workers))
+    seconds = {workers: min(run.seconds for run in timed) for workers, timed in runs.items()}
+    ratio = seconds[1] / seconds[2]
+    same = len({run.digest for timed in runs.values() for run in timed}) == 1
+    alone = max(run.started for run in runs[1])
+    worker = max(run.worker for run in runs[2])
+    starting = max(run.started for run in runs[2])
+    print(f"{cases:,} header-only cases with result rows, wall-clock time, best of {REPEATS}")
+    print(f"  1 process    {seconds[1]:8.2f} s")
+    print(
+        f"  2 processes  {seconds[2]:8.2f} s   {ratio:.2f} times as fast (target: at least {LEAST})"
+    )
+    print(f"  identical    {'yes' if same else 'NO'}")
+    limit = f"(target: at most {megabytes(MEMORY_LIMIT)})"
+    print(f"  peak memory of one process {megabytes(alone)} {limit}")
+    print(f"  peak memory of a worker    {megabytes(worker)} {limit}")
+    print(f"  peak memory of the process that starts workers {megabytes(starting)}")
+    print(
+        f"  machine: load {os.getloadavg()[0]:.1f}; two busy loops in parallel are "
+        f"{_parallel():.2f} times as fast as in sequence",
+        flush=True,
+    )
+    peak = max(alone, worker)
+    proved = _a_million(peak) if os.environ.get(PROVE) else True
+    return same and proved and ratio >= LEAST and peak <= MEMORY_LIMIT
+
+
+def _parallel() -> float:
+    """Return the speedup of the machine itself with two processes, an upper bound for any run."""
+    command = [sys.executable, "-c", _LOOP]
+    started = time.perf_counter()
+    subprocess.run(command, check=True)
+    alone = time.perf_counter() - started
+    started = time.perf_counter()
+    for process in [subprocess.Popen(command) for _ in range(2)]:
+        process.wait()
+    return 2 * alone / (time.perf_counter() - started)
+
+
+def _a_million(usual: int) -> bool:
+    """Print the cost of a million cases; return whether memory and speedup meet the targets."""
+    truth, candidate = Dataset(documents=MILLION, items=0).write(cache_directory("data"))
+    with tempfile.TemporaryDirectory() as directory:
+        one, two = (_timed(truth, candidate, Path(directory), workers) for workers in (1, 2))
+    shutil.rmtree(truth.parent)
+    ratio, peak = one.seconds / two.seconds, max(one.started, two.worker)
+    print(f"{MILLION:,} cases, 1 process {one.seconds:.1f} s, 2 processes {two.seconds:.1f} s")
+    print(f"  {ratio:.2f} times as fast (target: at least {LARGE_LEAST})")
+    print(f"  identical    {'yes' if one.digest == two.digest else 'NO'}")
+    print(
+        f"  peak memory of one process or worker {megabytes(peak)} "
+        f"(target: at most {megabytes(MEMORY_LIMIT)}, {FLAT} times the {megabytes(usual)} above)",
+        flush=True,
+    )
+    small = peak <= min(MEMORY_LIMIT, FLAT * usual)
+    return small and ratio >= LARGE_LEAST and one.digest == two.digest
+
+
+def _timed(truth: Path, candidate: Path, directory: Path, workers: int) -> Timed:
+    """Score in a new process and delete the results."""
+    out = directory / "run"
+    command = _command(truth, candidate, out, workers)
+    started = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.PIPE, cwd=PROJECT, check=True)
+    seconds = time.perf_counter() - started
+    alone, worker = orjson.loads(done.stdout.splitlines()[-1])
+    digest = _results_digest(out)
+    shutil.rmtree(out)
+    return Timed(seconds, alone, worker, digest)
+
+
+def _command(
+    truth: Path, candidate: Path, out: Path, workers: int, engine: str = "processes"
+) -> list[str]:
+    """Return the command that scores in a new process, and write its rules next to the results."""
+    rules = out.with_name("rules.yaml")
+    rules.write_text(RULES)
+    files = [str(path) for path in (truth, candidate, rules, out)]
+    return [sys.executable, "-m", "benchmarks.engines", *files, str(workers), engine]
+
+
+def _results_digest(run: Path) -> str:
+    """Return a hash of the results of a run."""
+    digest = hashlib.sha256()
+    for name in _FILES:
+        with (run / name).open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
 def print_engines() -> bool:
     """Print the cost of each engine; return whether they meet the targets and results agree."""
     # Orphaned processes of Ray become children of this process, so that their time is counted.
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     few = _measured(CASES, _ENGINES)
-    same = len({each.digest for each in few.values()}) == 1
+    same = len({cost.digest for cost in few.values()}) == 1
     print(f"  identical    {'yes' if same else 'NO'}", flush=True)
     if not os.environ.get(PROVE):
         return same
@@ -127,33 +256,32 @@ def _measured(cases: int, engines: tuple[tuple[str, str, int], ...]) -> dict[str
 def _repeated(path: Path, cases: int) -> Path:
     """Write a file whose documents repeat with other ids, which is faster than creating them."""
     with path.open("rb") as file:
-        rests = [line.partition(b",")[2] for line in file]
+        bodies = [line.partition(b",")[2] for line in file]
     copy = cache_directory("data") / "repeated" / path.name
     copy.parent.mkdir(exist_ok=True)
     with copy.open("wb") as file:
-        for first in range(0, cases, len(rests)):
+        for first in range(0, cases, len(bodies)):
             file.writelines(
-                b'{"id":"invoice-%09d",%b' % each
-                for each in zip(range(first, cases), rests, strict=False)
+                b'{"id":"invoice-%09d",%b' % numbered
+                for numbered in zip(range(first, cases), bodies, strict=False)
             )
     return copy
 
 
 def _cost(truth: Path, candidate: Path, directory: Path, engine: str, workers: int) -> Cost:
-    rules, out = directory / "rules.yaml", directory / "run"
-    rules.write_text(RULES)
-    command = [sys.executable, "-m", "benchmarks.scored", str(truth), str(candidate), str(rules)]
+    out = directory / "run"
+    command = _command(truth, candidate, out, workers, engine)
     started = time.perf_counter()
-    process = subprocess.Popen([*command, str(out), str(workers), engine])
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=PROJECT)
     seconds: dict[int, tuple[str, float]] = {}
     memory: dict[str, list[int]] = defaultdict(list)
     while process.poll() is None:
         largest: dict[str, int] = defaultdict(int)
-        for each in psutil.Process().children(recursive=True):
+        for child in psutil.Process().children(recursive=True):
             with suppress(psutil.Error):
-                kind = _kind(each, process.pid, engine)
-                times, used = each.cpu_times(), each.memory_info()
-                seconds[each.pid] = kind, times.user + times.system
+                kind = _kind(child, process.pid, engine)
+                times, used = child.cpu_times(), child.memory_info()
+                seconds[child.pid] = kind, times.user + times.system
                 largest[kind] = max(largest[kind], used.rss - used.shared)
         for kind, size in largest.items():
             memory[kind].append(size)
@@ -161,7 +289,7 @@ def _cost(truth: Path, candidate: Path, directory: Path, engine: str, workers: i
     wall = time.perf_counter() - started
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    digest = results_digest(out)
+    digest = _results_digest(out)
     shutil.rmtree(out)
     cpu = dict.fromkeys((_DRIVER, _WORKERS, _CLUSTER), 0.0)
     for kind, time_used in seconds.values():
@@ -176,3 +304,17 @@ def _kind(process: psutil.Process, driver: int, engine: str) -> str:
     # Ray names its workers after what they do; its agents have names, too.
     works = title.startswith(("ray::_", "ray::IDLE"))
     return _WORKERS if works or engine != "ray" else _CLUSTER
+
+
+def _score(arguments: list[str]) -> None:
+    import fieldmark  # only the process that scores needs it
+
+    truth, candidate, rules, out, workers, engine = arguments
+    fieldmark.score(truth, candidate, rules=rules, out=out, workers=int(workers), engine=engine)
+    # The memory of a terminated worker is known to the process that started it.
+    worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
+    print(orjson.dumps([peak_memory(), worker]).decode())
+
+
+if __name__ == "__main__":
+    _score(sys.argv[1:])

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from benchmarks.measure import print_table
+from benchmarks.measure import print_table, verdict
 from fieldmark.judges.code_judge import CodeJudge, JudgeProtocol
 from fieldmark.model.case import Case
 
@@ -39,7 +39,7 @@ def judges() -> bool:
             f"{lines / CASES * 1e3:.2f} ms",
             f"{ratio:,.0f}",
             f"≥ {MIN_SPEEDUP}",
-            "ok" if met else "FAIL",
+            verdict(ok=met),
         ),
     ]
     print_table(("judge", f"{CASES} cases", "per case", "speedup", "target", ""), rows)

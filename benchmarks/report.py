@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Final, Protocol
 
-from benchmarks.measure import print_table
+from benchmarks.measure import print_table, verdict
 from fieldmark import score
 from fieldmark.analyses.report import write_report
 from fieldmark.model.json import JsonObject, JsonValue
@@ -50,7 +50,7 @@ def report() -> bool:
         ("time to open", opens, OPENS, "s"),
     )
     rows = [
-        (name, f"{value:.2f} {unit}", f"< {most:g} {unit}", "ok" if value < most else "FAIL")
+        (name, f"{value:.2f} {unit}", f"< {most:g} {unit}", verdict(ok=value < most))
         for name, value, most, unit in measures
     ]
     print_table((f"report of {CASES:,} cases, {ATTRIBUTES} attributes", "", "target", ""), rows)

@@ -297,10 +297,17 @@ class Coverage(NamedTuple):
     failed: set[str]
 
     def tests_by_file(self) -> dict[str, set[str]]:
-        """Return the tests that execute any line of each file."""
+        """Return the tests that execute any line of each file, or are named after it.
+
+        A test of a constant or of a dataclass may execute no line of the file.
+        """
         found = defaultdict[str, set[str]](set)
         for (file, _), tests in self.lines.items():
             found[file] |= tests
+        for file, tests in found.items():
+            package, *names = Path(file).with_suffix("").parts[1:]
+            name = f"tests/unit/{package}/test_{'_'.join([package, *names])}"
+            tests |= {test for test in self.seconds if re.match(rf"{name}(?:_\w+)?\.py::", test)}
         return found
 
     def tests_of(self, mutant: Mutant, of_file: set[str]) -> list[str]:

@@ -294,7 +294,7 @@ evaluators:
 def test_interrupted_run_is_resumed_with_its_slices(folder, command):
     inputs = written(folder, *rows(1100))
     fm.score(*inputs, by=["vendor"], out="whole")
-    with interrupted_at_segment(1):
+    with interrupted_at_segment(2):
         fm.score(*inputs, by=["vendor"], out="run")
     assert command("score", "--resume", "run").code == 0
     summaries = [(folder / name / "summary.json").read_bytes() for name in ("run", "whole")]

@@ -180,6 +180,13 @@ def test_tests_of_a_line_come_before_those_of_its_module(script):
     assert coverage.tests_of(script.Mutant("a.py", 1, 1, ""), tests) == ["first", "slow", "quick"]
 
 
+def test_tests_that_are_named_after_a_module_belong_to_it(script):
+    own = [f"tests/unit/metrics/test_metrics_counts{part}.py::test" for part in ("", "_of_cases")]
+    seconds = dict.fromkeys([*own, "tests/unit/metrics/test_metrics_tally.py::test", "line"], 1.0)
+    coverage = script.Coverage({("fieldmark/metrics/counts.py", 1): {"line"}}, seconds, set())
+    assert coverage.tests_by_file()["fieldmark/metrics/counts.py"] == {*own, "line"}
+
+
 def test_exception_of_a_task_is_its_result(script):
     def fail(_folder):
         raise KeyboardInterrupt

@@ -52,7 +52,7 @@ def mcnemar(fixed: int, regressed: int) -> float:
         ways = sum(math.comb(changed, number) for number in range(fewer + 1))
         return min(1.0, 2 * ways / (1 << changed))
     z = max(0.0, abs(fixed - regressed) - 1) / math.sqrt(changed)
-    return min(1.0, 2 * _NORMAL.cdf(-z))
+    return 2 * _NORMAL.cdf(-z)
 
 
 def holm(p_values: Mapping[_Name, float]) -> dict[_Name, float]:

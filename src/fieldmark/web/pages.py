@@ -52,7 +52,7 @@ _LAYOUT: Final = """\
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/assets/report.css?v={version}">
 <link rel="stylesheet" href="/assets/app.css?v={version}">
-{preloads}
+{scripts}
 <script nonce="{nonce}">try {{ document.documentElement.dataset.theme =
 localStorage.getItem("fieldmark-theme") || "auto"; }} catch {{}}</script>
 </head>
@@ -73,7 +73,6 @@ localStorage.getItem("fieldmark-theme") || "auto"; }} catch {{}}</script>
 </main>
 <div id="toasts" role="status" aria-live="polite"></div>
 <script type="application/json" id="page">{data}</script>
-<script type="module" src="/assets/{script}"></script>
 </body>
 </html>
 """
@@ -91,7 +90,7 @@ class PageRenderer:
         section: str,
         title: str,
         *,
-        script: str,
+        script: str = "",
         data: object = None,
         content: str = "",
         hide_heading: bool = False,
@@ -115,8 +114,7 @@ class PageRenderer:
             links=links,
             content=content,
             data=embedded(data).decode(),
-            script=script,
-            preloads=_preloads(script),
+            scripts=_script_elements(script),
         )
         return HTMLResponse(html.encode("utf-8", "replace"), status)
 
@@ -225,7 +223,7 @@ def error_page(error: ApiError, page: PageRenderer) -> HTMLResponse:
         '<p><a href="/runs">All runs</a></p>'
     )
     title = "Not found" if error.code is ErrorCode.NOT_FOUND else "Error"
-    return page("", title, script="page.js", content=content, status=error.status_code)
+    return page("", title, content=content, status=error.status_code)
 
 
 def _rule_data(state: AppState, name: str = "") -> JsonObject:
@@ -259,6 +257,8 @@ def _rule_data(state: AppState, name: str = "") -> JsonObject:
 
 _NAME: Final = re.compile(r"[a-z_]{1,40}\.(js|css)")
 _TYPES: Final = {"js": "text/javascript", "css": "text/css"}
+_HEADER: Final = "header.js"
+"""The script of every page."""
 _STYLE: Final = "report.css"
 """The styles of reports, which pages share."""
 
@@ -272,10 +272,20 @@ class Asset(NamedTuple):
 
 
 @cache
-def _preloads(script: str) -> str:
-    """Return links to all modules that a script imports, so that browsers load them at once."""
-    modules = module_order(script, lambda name: asset(name).content)
-    return "\n".join(f'<link rel="modulepreload" href="/assets/{name}">' for name in modules)
+def _script_elements(script: str) -> str:
+    """Return elements that load the scripts of a page, and at once all modules that they import."""
+    entries = [_HEADER, script] if script else [_HEADER]
+    modules = {
+        name: None
+        for entry in entries
+        for name in module_order(entry, lambda name: asset(name).content)
+    }
+    return "\n".join(
+        [
+            *(f'<link rel="modulepreload" href="/assets/{name}">' for name in modules),
+            *(f'<script type="module" src="/assets/{name}"></script>' for name in entries),
+        ]
+    )
 
 
 @router.get("/assets/{name}")

@@ -8,6 +8,7 @@ import pytest
 from fieldmark.compare.provider_lookup import (
     find_providers_and_judges,
     is_repeatable,
+    with_memos,
     with_provider_options,
 )
 from fieldmark.compare.semantic import Semantic
@@ -39,6 +40,32 @@ def test_providers_of_rules_can_be_found_and_changed():
     changed_providers = find_providers_and_judges(changed)
     assert {getattr(provider, "model", "-") for provider in changed_providers} == {"other", "-"}
     assert len(changed_providers) == 4
+
+
+@dataclass(frozen=True)
+class Memo:
+    provider: object
+
+    def similarities(self, pairs):
+        return self.provider.similarities(pairs)
+
+
+def test_comparators_with_equal_providers_share_a_memo():
+    first, same, other = (PythonProvider(function=name) for name in ("m:f", "m:f", "m:g"))
+    providers = [first, same, other, first, other]
+    fields = tuple(
+        Rule(path=f"f{number}", comparator=Semantic(provider=provider))
+        for number, provider in enumerate(providers)
+    )
+    made = []
+
+    def make_memo(provider):
+        made.append(Memo(provider))
+        return made[-1]
+
+    shared = with_memos(Rules(default=Semantic(), fields=fields), make_memo)
+    assert [memo.provider for memo in made] == [first, other]
+    assert shared.default == Semantic()
 
 
 @dataclass(frozen=True)

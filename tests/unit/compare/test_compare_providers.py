@@ -74,7 +74,7 @@ def test_texts_with_other_numbers_are_not_similar():
 
 
 def test_lexical_provider_has_a_version():
-    assert describe(Lexical()) == {"name": "lexical", "options": {"version": 2}}
+    assert describe(Lexical()) == {"name": "lexical", "options": {"version": 3}}
 
 
 def test_many_unmatched_words_are_fast():

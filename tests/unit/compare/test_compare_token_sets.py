@@ -59,6 +59,24 @@ def test_different_numbers_are_named_and_the_similarity_is_kept():
     assert comparison.similarity > 0.85
 
 
+@pytest.mark.parametrize(
+    ("expected", "candidate", "similarity"),
+    [
+        pytest.param("abcde", "abcxy", 0.6, id="least-similar-spelling"),
+        pytest.param("abcd", "abxy", 0.0, id="no-spelling-of-the-same-word"),
+        pytest.param("smith", "smith jones", 2 / 3, id="missing-word"),
+        pytest.param("john smith", "jon smyth", (0.75 * 7 + 0.8 * 10) / 17, id="two-spellings"),
+        pytest.param("abcde abcdf", "abcde", 2 / 3, id="equal-word-is-used-once"),
+        pytest.param("abcdx abcdy", "abcde", 2 * 0.8 * 5 / 15, id="similar-word-is-used-once"),
+        pytest.param("abcde 123", "abcde 124", 10 / 16, id="numbers-have-no-spellings"),
+        pytest.param("abcdef ab", "cdefgh yz", 0.0, id="nothing-in-common"),
+    ],
+)
+def test_similarity_is_the_share_of_letters_in_common_words(expected, candidate, similarity):
+    for first, second in ((expected, candidate), (candidate, expected)):
+        assert Name(threshold=0).compare(first, second).similarity == pytest.approx(similarity)
+
+
 @pytest.mark.parametrize("comparator", [Name(), Address()])
 def test_other_values(comparator):
     assert comparator.compare(5, 5).matched

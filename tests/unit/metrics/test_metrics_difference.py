@@ -395,6 +395,12 @@ def test_other_changed_fields_keep_their_order():
     assert [change.path for change in improved.fields] == ["c", "d", "a", "b"]
 
 
+def test_fixed_field_comes_before_a_new_mistake_if_the_case_is_unchanged():
+    before, after = {"a": "match", "b": "wrong"}, {"a": "wrong", "b": "match"}
+    [unchanged] = pairs_of((before, after))[0].changed(Direction.UNCHANGED)
+    assert [change.path for change in unchanged.fields] == ["b", "a"]
+
+
 def test_all_changed_cases_are_listed_largest_change_first():
     half = {"a": "match", "b": "match", "c": "match", "d": "wrong"}
     whole = dict.fromkeys(half, "match")

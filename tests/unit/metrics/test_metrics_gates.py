@@ -79,6 +79,9 @@ def test_undefined_metric_fails_with_a_note(kind):
 def test_defined_metric_has_no_note():
     (result,) = check_gates([Gate(name="micro.f1", limit=0.5)], SUMMARY)
     assert (result.note, result.known) == ("", True)
+    (unknown,) = check_gates([Gate(name="micro.f2", limit=0.5)], SUMMARY)
+    assert (unknown.value, unknown.passed, unknown.known) == (None, False, False)
+    assert "unknown metric" in unknown.note
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,16 @@ def test_values_of_a_run_count_if_they_are_most_of_the_wrong_values():
     assert again.errors() == run.errors()
 
 
+@pytest.mark.parametrize(("others", "reported"), [(0, True), (3, True), (4, False)])
+def test_repeated_error_explains_at_least_half_of_the_wrong_values(others, reported):
+    run = RepeatedErrors()
+    pairs = [({"a": n}, {"a": n * 10}) for n in range(1, 4)]
+    pairs += [({"a": n}, {"a": -7 * n - 1}) for n in range(4, 4 + others)]
+    for case in fm.score(pairs).cases:
+        run.add(case.outcomes, case.attributes, case.case)
+    assert bool(run.errors()) is reported
+
+
 def scaled(times, number=10):
     """A run whose first values are ten times too large, as often as said."""
     run = RepeatedErrors()

@@ -116,6 +116,13 @@ def test_metric_that_does_not_vary_is_assumed_to_vary_like_a_share():
     assert found.limit < 1
 
 
+def test_metric_at_its_end_varies_as_it_was_measured():
+    """A share of 0 has no variation of its own to compare with."""
+    found = gate_size(1.0, 0.02, 100, drop=0.05)
+    z = norm.ppf(0.95) + norm.ppf(0.8)
+    assert found.cases == math.ceil((z * 0.2 / 0.05) ** 2)
+
+
 SOURCES = {
     "pass-or-fail": lambda chance, mean, size: (chance.random(size) < mean).astype(float),
     "shares-of-fields": lambda chance, mean, size: chance.binomial(10, mean, size) / 10,

@@ -154,6 +154,11 @@ def test_each_module_follows_its_imports(modules, order):
     assert module_order("a.js", read) == [f"{name}.js" for name in order]
 
 
+def test_comments_of_scripts_are_not_in_the_page():
+    for code in map(script, ENTRIES):
+        assert not re.search(rb"^\s*(//|/\*\*(?!.*\*/.))", code, re.MULTILINE)
+
+
 def test_imports_of_reports_do_not_rename():
     for path in ASSETS.glob("*.js"):
         assert not re.search(r"^import [^\n]*(\bas\b|\*)", path.read_text("utf-8"), re.MULTILINE), (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.values.escape import for_csv, for_html, for_markdown, visible
+from fieldmark.values.escape import for_csv, for_html, for_markdown, html_table, visible
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,20 @@ def test_html_is_escaped():
     assert for_html("<img src=x onerror='a&b'>\x00") == (
         r"&lt;img src=x onerror=&#x27;a&amp;b&#x27;&gt;\x00"
     )
+
+
+@pytest.mark.parametrize(
+    ("rows", "html"),
+    [
+        pytest.param([], "<p>No rows.</p>", id="no-rows"),
+        pytest.param(
+            [{"a<": 0.12345, "b": None}, {"a<": "x>", "b": 7}],
+            "<table><thead><tr><th>a&lt;</th><th>b</th></tr></thead><tbody>"
+            "<tr><td>0.123</td><td>\N{EN DASH}</td></tr><tr><td>x&gt;</td><td>7</td></tr>"
+            "</tbody></table>",
+            id="numbers-texts-and-undefined",
+        ),
+    ],
+)
+def test_html_table(rows, html):
+    assert html_table(rows) == html

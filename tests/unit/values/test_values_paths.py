@@ -11,6 +11,7 @@ from fieldmark.values.paths import (
     append_path,
     attribute_of,
     covers,
+    has_path,
     is_path,
     join,
     leaves,
@@ -265,3 +266,40 @@ def test_any_depth_is_supported():
     for _ in range(5_000):
         document = [document]
     assert list(leaves(document)) == [("[0]" * 5_000, 1)]
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "named"),
+    [
+        pytest.param({"a": 1}, "a", True, id="key"),
+        pytest.param({"a": None}, "a", True, id="null"),
+        pytest.param({"a": 1}, "b", False, id="no-such-key"),
+        pytest.param({"a": 1}, "a.b", False, id="step-into-a-scalar"),
+        pytest.param({"a": {"b": 1}}, "a.b", True, id="inner-key"),
+        pytest.param({"a": {"c": 1}}, "a.b", False, id="no-such-inner-key"),
+        pytest.param({"a.b": 1}, "a.b", True, id="key-with-a-dot"),
+        pytest.param({"x": {"a.b": 1}}, "x.a.b", True, id="inner-key-with-a-dot"),
+        pytest.param({"a": [1, 2]}, "a[1]", True, id="last-item"),
+        pytest.param({"a": [1, 2]}, "a[2]", False, id="beyond-the-last-item"),
+        pytest.param({"a": [1, 2]}, "a.1", True, id="number-as-index"),
+        pytest.param({"a": {"1": 2}}, "a[1]", True, id="index-as-key"),
+        pytest.param({"a": [1, {"x": 2}]}, "a[*].x", True, id="one-of-the-items"),
+        pytest.param({"a": [1, {"y": 2}]}, "a[*].x", False, id="none-of-the-items"),
+        pytest.param({"a": []}, "a[*]", False, id="no-items"),
+        pytest.param({"a": [[{"x": 2}]]}, "a[*][*].x", True, id="items-of-items"),
+        pytest.param({"a": [1]}, "a.x", False, id="key-of-a-list"),
+        pytest.param({"a": 1}, "**.a", True, id="at-no-depth"),
+        pytest.param({"b": 1}, "**.a", False, id="at-no-depth-at-all"),
+        pytest.param({"b": {"c": [{"a": 1}]}}, "**.a", True, id="at-any-depth"),
+        pytest.param({"b": {"c": [{"a": 1}]}}, "b.**.a", True, id="below-a-key"),
+        pytest.param({"b": {"c": [{"a": 1}]}}, "c.**.a", False, id="not-below-another-key"),
+        pytest.param([{"x": 1}], "[*].x", True, id="root-list"),
+        pytest.param([{"x": 1}], "[0].x", True, id="item-of-a-root-list"),
+        pytest.param(5, "$", True, id="root-scalar"),
+        pytest.param({"a": 1}, "$", False, id="root-object"),
+        pytest.param({"$": 1}, "$", True, id="dollar-as-key"),
+        pytest.param(5, "a", False, id="key-of-a-scalar"),
+    ],
+)  # fmt: skip
+def test_path_names_something_in_a_document(document, path, named):
+    assert has_path(document, parse_path(path)) is named

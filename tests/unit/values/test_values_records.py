@@ -16,6 +16,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.annotations import Description, Length, Range
 from fieldmark.values.records import (
     ARRAY,
+    EXACT_ARRAY,
     EXCLUDED,
     INLINE,
     OMIT_DEFAULT,
@@ -317,3 +318,35 @@ def test_schema_says_what_is_written():
         "type": "array",
         "items": {"type": "array"},
     }
+
+
+class Sums(NamedTuple):
+    large: int
+    rate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    sums: Annotated[Sums, EXACT_ARRAY]
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [
+        pytest.param(0, 0, id="zero"),
+        pytest.param(2**53 - 1, 2**53 - 1, id="largest-number-that-floats-distinguish"),
+        pytest.param(2**53, "0x20000000000000", id="larger-number"),
+        pytest.param(-(2**53), "-0x20000000000000", id="negative-number"),
+        pytest.param(1 - 2**53, 1 - 2**53, id="smallest-number-that-floats-distinguish"),
+    ],
+)
+def test_large_numbers_of_an_exact_array_are_hexadecimal(number, written):
+    total = Total(sums=Sums(number, 0.5))
+    assert to_json(total) == {"sums": [written, 0.5]}
+    assert from_json(Total, {"sums": [written, 0.5]}) == total
+
+
+@pytest.mark.parametrize("value", ["0xg", "", None, 1.5, True])
+def test_invalid_numbers_of_an_exact_array(value):
+    with pytest.raises(InvalidRecord, match="must be a"):
+        from_json(Total, {"sums": [value, 0.5]})

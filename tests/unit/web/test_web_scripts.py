@@ -13,7 +13,7 @@ from fieldmark.web import pages
 
 STATIC = Path(fm.__file__).parent / "web" / "static"
 SHARED = Path(fm.__file__).parent / "report" / "html" / "assets"
-ENTRIES = re.findall(r'script="(\w+\.js)"', Path(pages.__file__).read_text("utf-8"))
+ENTRIES = ["header.js", *re.findall(r'script="(\w+\.js)"', Path(pages.__file__).read_text("utf-8"))]
 
 
 def read_asset(name):

@@ -28,6 +28,7 @@ LABELS: Final = "label_page.js"
 """The entry points of pages: modules that import all others."""
 
 _IMPORT: Final = re.compile(rb'^import [^"]* from "\./([a-z_]+\.js)";\n', re.MULTILINE)
+_COMMENT: Final = re.compile(rb"^ *(?://[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
 _EXPORT: Final = re.compile(rb"^export (?=(?:async )?function |class |const |let )", re.MULTILINE)
 
 _PAGE: Final = b"""\
@@ -145,12 +146,13 @@ def script(entry: str) -> bytes:
     """Return the modules of a page as one module, which imports nothing.
 
     A browser does not import other modules into a page that it opens from a file, so every module
-    follows its imports in the page, without `import` and `export`. All names at the top level of
-    the modules of a page are therefore different, and imports do not rename.
+    follows its imports in the page, without `import`, `export` and comments. All names at the top
+    level of the modules of a page are therefore different, and imports do not rename.
     """
-    return b"\n".join(
-        _EXPORT.sub(b"", _IMPORT.sub(b"", _asset(name))) for name in module_order(entry, _asset)
-    )
+    code = b"".join(map(_asset, module_order(entry, _asset)))
+    for pattern in (_COMMENT, _IMPORT, _EXPORT):
+        code = pattern.sub(b"", code)
+    return code
 
 
 def module_order(entry: str, read: Callable[[str], bytes]) -> list[str]:

@@ -86,7 +86,7 @@ def docs(request: Request, page: PageDependency) -> HTMLResponse:
         f'<div class="docs-about">{about}'
         f'<p><a href="/api/openapi.json">OpenAPI document</a></p></div>{operations}'
     )
-    return page("docs", "HTTP API", script="page.js", content=content)
+    return page("docs", "HTTP API", content=content)
 
 
 def _markup(text: str) -> str:

@@ -1,7 +1,5 @@
 // Requests to the API. Errors have a status, a code and problems.
 
-const CSRF = document.querySelector('meta[name="csrf"]').content;
-
 export class ApiError extends Error {
   constructor(status, { code, message, problems = [] }) {
     super(message);
@@ -11,7 +9,15 @@ export class ApiError extends Error {
   }
 }
 
-// `text` is a JSON body; `body` is a value to serialize.
+/**
+ * @typedef {{ method?: string, body?: unknown, text?: string, signal?: AbortSignal }} Options
+ *   `text` is a JSON body; `body` is a value to serialize.
+ */
+
+/**
+ * @param {string} path
+ * @param {Options} [options]
+ */
 export async function request(path, options = {}) {
   return read(await respond(path, options));
 }
@@ -22,7 +28,11 @@ async function read(response) {
   return content;
 }
 
-// A file with its name and type; errors are the same as for `request`.
+/**
+ * A file with its name and type; errors are the same as for `request`.
+ * @param {string} path
+ * @param {Options} [options]
+ */
 export async function requestFile(path, options = {}) {
   const response = await respond(path, options);
   if (!response.ok) await read(response);
@@ -30,9 +40,14 @@ export async function requestFile(path, options = {}) {
   return { content: await response.blob(), name: name ? name[1] : "download", type: response.headers.get("Content-Type") };
 }
 
+/**
+ * @param {string} path
+ * @param {Options} options
+ */
 async function respond(path, { method = "GET", body, text, signal }) {
+  /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
-  if (method !== "GET") headers["X-Fieldmark-Csrf"] = CSRF;
+  if (method !== "GET") headers["X-Fieldmark-Csrf"] = document.querySelector('meta[name="csrf"]').getAttribute("content");
   if (body !== undefined || text !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {

@@ -107,16 +107,12 @@ async function dropped(transfer) {
 }
 
 function picker(label, name, options) {
-  const box = select(label, options, (value) => { choices[name] = value; });
-  box.querySelector("select").id = name;
-  return box;
+  return select(label, options, (value) => { choices[name] = value; }, { id: name });
 }
 
 // Page images that are shown beside the fields of a case.
 function pagesSelect() {
-  const box = select("Page images in", [["", "none"], ...page.page_roots.map((name) => [name, name])], (value) => { pages = value; });
-  box.querySelector("select").id = "pages";
-  return box;
+  return select("Page images in", [["", "none"], ...page.page_roots.map((name) => [name, name])], (value) => { pages = value; }, { id: "pages" });
 }
 
 function updateStart() {

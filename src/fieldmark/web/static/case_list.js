@@ -5,7 +5,7 @@ import { CASE_FILTERS, query } from "./case_links.js";
 import { caseColumns, caseFilters, sliceOptions, wrongAttributes } from "./cases.js";
 import { el, pager, replace, section } from "./dom.js";
 import { plural, whole } from "./labels.js";
-import { address, debounce, empty, focusLastCase, keepInView, problem, remember } from "./page.js";
+import { address, clickedLink, debounce, empty, focusLastCase, focusOnSlash, keepInView, problem, remember } from "./page.js";
 import { tableNode } from "./table.js";
 
 const STEP = 50;
@@ -35,7 +35,7 @@ export function caseList(run, page) {
         more = found.searched && found.searched.cases < found.searched.total;
         filters.number.textContent = more ? `${countText(found.total)} so far…` : countText(found.total);
         filters.addTags(found.tags);
-        replace(searched, found.searched && searchedText(found.searched, state));
+        replace(searched, found.searched && searchedText(found.searched, state.text));
         replace(list, found.cases.length ? caseTable(run, found.cases, state) : more ? null : empty("No matching cases", "Change the filters to see other cases."));
       } while (more);
       replace(pages, pager({ offset, step: STEP, total: found.total, go }));
@@ -57,9 +57,9 @@ export function caseList(run, page) {
   window.addEventListener("popstate", reload);
   // A link of the page to other cases needs no new page.
   document.addEventListener("click", (event) => {
-    const link = event.target.closest && event.target.closest("a[href]");
-    if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const target = new URL(link.getAttribute("href") || link.href.baseVal, location.href);
+    const link = clickedLink(event);
+    if (!link) return;
+    const target = new URL(link.getAttribute("href"), location.href);
     if (target.origin !== location.origin || target.pathname !== location.pathname || target.hash !== "#cases") return;
     event.preventDefault();
     history.pushState(null, "", target);
@@ -67,14 +67,12 @@ export function caseList(run, page) {
     keepInView("cases");
     document.getElementById("case-filter").focus({ preventScroll: true });
   });
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("case-filter").focus(); }
-  });
+  focusOnSlash("case-filter");
   draw().then(() => focusLastCase(list));
   return section("cases", "Cases", "Open a case to compare its documents side by side.", filters.node, searched, list, pages);
 }
 
-function searchedText({ cases, total, values }, { text }) {
+function searchedText({ cases, total, values }, text) {
   const where = !text ? "" : values ? "Ids, tags, paths and values of " : "Ids, tags and paths (the run was saved without values) of ";
   return cases < total ? `${where}${whole(cases)} of ${plural(total, "case")} searched so far…` : where && `${where}${plural(total, "case")} searched.`;
 }

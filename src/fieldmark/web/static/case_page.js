@@ -9,12 +9,13 @@ import { data, el, replace } from "./dom.js";
 import { explainPanel, highlightField, placeExplanation } from "./field_links.js";
 import { nameText, NOT_COMPARED, whole } from "./labels.js";
 import { metricTabs } from "./metric_tabs.js";
-import { address, caseAddress, followKeys, problem, remember, rememberCase } from "./page.js";
+import { address, caseAddress, clickedLink, followKeys, problem, remember, rememberCase } from "./page.js";
 import { openedCase } from "./value_encoding.js";
 import { shown } from "./values.js";
 
 const { run, title, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");
+/** @type {Record<string, any>} */
 const state = { ...address(FILTERS), offset: "" };
 const filters = query(state);
 const explain = lastRequest();
@@ -70,7 +71,7 @@ function addRuleLinks(box) {
 
 // Highlight the field that the URL names, or the fields of the attribute in the filter of the cases.
 async function showField() {
-  const field = highlightField(app, { ...state, ...address(["path"]) });
+  const field = highlightField(app, { attribute: state.attribute, error: state.error, path: address(["path"]).path });
   placeExplanation(null);
   // A field that no rule selects has no outcome to explain.
   if (!field || Number(field.dataset.outcome) === NOT_COMPARED) return;
@@ -83,8 +84,8 @@ async function showField() {
 }
 // Another field of the same case needs no new page.
 app.addEventListener("click", (event) => {
-  const link = event.target.closest("a.field-link");
-  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const link = clickedLink(event, "a.field-link");
+  if (!link) return;
   event.preventDefault();
   history.pushState(null, "", link.href);
   showField();

@@ -16,14 +16,19 @@ export function ask(title, text, action, { cancel = "Cancel" } = {}) {
 
 const MENU_WIDTH = 208, MENU_ROW = 40;
 
-// A button that opens a list of links and buttons; Escape and a click elsewhere close it. The list is
-// above the page, so that a table that scrolls does not cut it off.
+/**
+ * A button that opens a list of links and buttons; Escape and a click elsewhere close it. The list is
+ * above the page, so that a table that scrolls does not cut it off.
+ * @param {string} label
+ * @param {any[]} items
+ * @param {Record<string, any>} [props]
+ */
 export function menu(label, items, { "aria-label": name = null, ...props } = {}) {
   const rows = items.filter(Boolean);
   const list = el("div", { class: "menu-items", popover: "auto" }, rows.map((item) => el("div", null, item)));
   const opener = button(label, null, { "aria-label": name });
   opener.popoverTargetElement = list;
-  list.addEventListener("click", (event) => { if (event.target.closest("a, button")) list.hidePopover(); });
+  list.addEventListener("click", (event) => { if (event.target instanceof Element && event.target.closest("a, button")) list.hidePopover(); });
   list.addEventListener("beforetoggle", ({ newState }) => {
     window.removeEventListener("scroll", close, true);
     if (newState !== "open") return;

@@ -35,16 +35,13 @@ function store({ push = false } = {}) {
 function picker(runs, label, value, change, id) {
   const options = [["", "Select a run"], ...runs.map((run) => [run.id, `${runName(run)}, ${moment(run.started_at)}`])];
   if (value && !runs.some((run) => run.id === value)) options.push([value, value]);
-  const box = select(label, options, (chosen) => {
+  return select(label, options, (chosen) => {
     change(chosen);
     Object.assign(state, { order: "", attribute: "", direction: "", slice: "", text: "", offset: "" });
     store({ push: true });
     drawPickers(runs);
     draw();
-  });
-  box.querySelector("select").value = value;
-  box.querySelector("select").id = id;
-  return box;
+  }, { id, value });
 }
 
 function drawPickers(runs) {
@@ -92,7 +89,7 @@ async function two() {
   others[0] = found.after.name;
   store();
   for (const [id, run] of [["pick-a", state.a], ["pick-b", others[0]]]) {
-    const box = document.getElementById(id);
+    const box = /** @type {HTMLSelectElement | null} */ (document.getElementById(id));
     if (box) box.value = run;
   }
   const shown = { ...found, tables };
@@ -155,6 +152,7 @@ function weakSliceTable(searches) {
   });
 }
 
+/** @param {Record<string, any>} filters */
 function pick({ attribute, direction, slice, text }) {
   return { attribute, direction, slice, text };
 }

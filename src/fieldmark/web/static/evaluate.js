@@ -26,6 +26,7 @@ const EXAMPLE = {
   candidate: { name: "John Smyth", email: "john@example.com", bio: "Experienced senior engineer, 10+ years...", internal_id: "abc123", extra_field: "surprise" },
 };
 
+/** @type {Record<string, any>} */
 const state = { ...address(["convention", "depth", "tab"]), candidates: [""], expected: "", shown: 0 };
 const saved = fromLink() || JSON.parse(stored("fieldmark-documents") || "null");
 if (saved && typeof saved.expected === "string" && Array.isArray(saved.candidates)) Object.assign(state, { expected: saved.expected, candidates: saved.candidates.length ? saved.candidates : [""] });
@@ -199,17 +200,17 @@ const evaluate = debounce(250, async () => {
     output.classList.remove("stale");
     return replace(output, empty("Nothing to compare yet", "Paste or drop the ground truth and a prediction. Results are updated as you type."));
   }
-  const read = sides.map(([name, text]) => [name, readText(text)]);
-  const invalid = read.find(([, found]) => found.error);
+  const documents = sides.map(([name, text]) => ({ name, ...readText(text) }));
+  const invalid = documents.find(({ error }) => error);
   if (invalid) {
-    status.textContent = `${invalid[0]}: ${invalid[1].error}`;
+    status.textContent = `${invalid.name}: ${invalid.error}`;
     return output.classList.add("stale");
   }
   status.textContent = "Comparing…";
   const started = performance.now();
   try {
     latest = null;
-    const found = await request("/api/evaluate", { method: "POST", text: body(read.map(([, each]) => each.json)) });
+    const found = await request("/api/evaluate", { method: "POST", text: body(documents.map(({ json }) => json)) });
     status.textContent = `Compared in ${Math.round(performance.now() - started)} ms.`;
     output.classList.remove("stale");
     latest = found;
@@ -232,7 +233,10 @@ function requestRules() {
   return { ...drafts.fileOf(draft), ...models.chosen() };
 }
 
-// The documents are sent as text, because JavaScript cannot represent all JSON numbers exactly.
+/**
+ * The documents are sent as text, because JavaScript cannot represent all JSON numbers exactly.
+ * @param {string[]} documents
+ */
 function body([expected, ...candidates]) {
   const rest = JSON.stringify({ rules: requestRules(), view: true }).slice(1);
   const side = candidates.length > 1 ? `"candidates":[${candidates.join(",")}]` : `"candidate":${candidates[0]}`;

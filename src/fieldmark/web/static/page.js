@@ -1,10 +1,7 @@
-// Components of every page: theme, notices, and state in the URL.
+// Components of every page: notices, downloads, and state in the URL.
 
 import { requestFile } from "./api.js";
-import { button, el, fill, replace } from "./dom.js";
-import { themeButton } from "./theme.js";
-
-document.getElementById("theme-place").append(themeButton());
+import { button, el, fill, isTyping } from "./dom.js";
 
 // A temporary notice. `undo` adds a button; `then` runs when the notice closes without it.
 export function toast(text, { undo = null, then = null, seconds = undo ? 8 : 4 } = {}) {
@@ -40,6 +37,10 @@ export function sentence(text) {
   return `${start}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
 }
 
+/**
+ * @param {string[]} names
+ * @returns {Record<string, any>}
+ */
 export function address(names) {
   const found = new URLSearchParams(location.search);
   return Object.fromEntries(names.map((name) => [name, found.get(name) || ""]));
@@ -55,6 +56,25 @@ export function remember(values, { push = false } = {}) {
   const text = found.toString();
   const target = location.pathname + (text ? `?${text}` : "") + location.hash;
   if (target !== location.pathname + location.search + location.hash) history[push ? "pushState" : "replaceState"](null, "", target);
+}
+
+// Focus a search box when `/` is pressed.
+export function focusOnSlash(id) {
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || isTyping(event)) return;
+    event.preventDefault();
+    document.getElementById(id).focus();
+  });
+}
+
+/**
+ * The link of a click that opens it in this window, or null.
+ * @param {MouseEvent} event
+ * @returns {HTMLAnchorElement | null}
+ */
+export function clickedLink(event, selector = "a[href]") {
+  const isPlain = !event.defaultPrevented && !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+  return isPlain && event.target instanceof Element ? event.target.closest(selector) : null;
 }
 
 export function debounce(wait, work) {
@@ -83,9 +103,9 @@ export function keepInView(id) {
 // The keys of the page of a case: j and k go to the next and previous case, Escape back to the list.
 export function followKeys() {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
     const id = { j: "next", k: "previous", Escape: "back" }[event.key];
-    const target = id && document.getElementById(id);
+    const target = id && /** @type {HTMLAnchorElement | null} */ (document.getElementById(id));
     if (target && target.href) location.href = target.href;
   });
 }
@@ -126,6 +146,7 @@ export function download(name, text, type = "application/json") {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
+/** @type {[string, string][]} */
 export const METRICS = [["mean_score", "Mean score"], ["macro_f1_by_attribute", "Macro F1 by attribute"], ["macro_f1_by_case", "Macro F1 by case"], ["micro_f1", "Micro F1"],
   ["rqs", "RQS"], ["completeness", "Completeness"], ["hallucination", "Hallucination"], ["accuracy", "Accuracy"], ["safety", "Safety"]];
 

@@ -71,9 +71,7 @@ function picker(runs) {
       " ", el("bdi", null, runName(run)), " ", el("span", { class: "quiet" }, run.started_at && moment(run.started_at)))))));
 }
 
-const metricBox = select("Metric", [["", "primary metric"], ...CHOICES.map((name) => [name, metricName(name).replaceAll("_", " ")])], (value) => { options.metric = value; draw(); });
-metricBox.querySelector("select").value = CHOICES.includes(options.metric) ? options.metric : "";
-metricBox.querySelector("select").id = "metric";
+const metricBox = select("Metric", [["", "primary metric"], ...CHOICES.map((name) => [name, metricName(name).replaceAll("_", " ")])], (value) => { options.metric = value; draw(); }, { id: "metric", value: CHOICES.includes(options.metric) ? options.metric : "" });
 replace(document.getElementById("app"), errors, picks, el("div", { class: "controls" }, metricBox), output);
 try {
   const { runs } = await request(`/api/runs?status=complete&limit=${MAX_RUNS * 10}`);

@@ -54,9 +54,7 @@ function drawAll() {
 function drawOthers() {
   const defaults = draft.rest.defaults || {};
   const match = (typeof defaults.match === "object" ? defaults.match.type : defaults.match) || "";
-  const origin = select("Start from", [["", "the rules of this run"], ["default", page.default_rules || "the default rules"], ...page.rule_sets.map(({ name }) => [`set:${name}`, `rule set ${name}`])], startFrom);
-  origin.querySelector("select").id = "start-from";
-  origin.querySelector("select").value = draft.from || "";
+  const origin = select("Start from", [["", "the rules of this run"], ["default", page.default_rules || "the default rules"], ...page.rule_sets.map(({ name }) => [`set:${name}`, `rule set ${name}`])], startFrom, { id: "start-from", value: draft.from || "" });
   replace(others, origin, drafts.scoringSelects(draft, () => change(() => editor.draw())),
     labelled("Other fields", comparatorSelect("Other fields", match, (value) => change(() => {
       const { match: _, ...rest } = draft.rest.defaults || {};
@@ -177,7 +175,7 @@ function drawJob({ id, state, cases, bytes_read: read, bytes_total: all, result:
         button("Undo", () => undo(made.run), { id: "undo-rescore", "aria-label": "Undo: delete the new run" }))]));
   progress.scrollIntoView({ block: "nearest" });
   // The button that had the focus is disabled while the job runs.
-  if (document.activeElement === document.body || document.activeElement === start) progress.firstElementChild.focus({ preventScroll: true });
+  if (document.activeElement === document.body || document.activeElement === start) progress.querySelector("div").focus({ preventScroll: true });
 }
 
 async function undo(run) {

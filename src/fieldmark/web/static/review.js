@@ -3,7 +3,7 @@
 import { lastRequest, request } from "./api.js";
 import { openedParts } from "./case.js";
 import { query } from "./case_links.js";
-import { button, choice, data, el, labelled, replace, section, select } from "./dom.js";
+import { button, choice, data, el, isTyping, labelled, replace, section, select } from "./dom.js";
 import { capitalized, mark, pathText, plural, rate, whole } from "./labels.js";
 import { address, empty, problem, remember, sentence, toast } from "./page.js";
 import { effectTable, reviewTable } from "./reviews.js";
@@ -44,8 +44,7 @@ function others() {
 }
 
 function drawSettings() {
-  const attributes = select("Attribute", [["", "all"], ...(found ? found.attributes : []).map((path) => [path, path])], (value) => change({ attribute: value }));
-  attributes.querySelector("select").value = state.attribute;
+  const attributes = select("Attribute", [["", "all"], ...(found ? found.attributes : []).map((path) => [path, path])], (value) => change({ attribute: value }), { value: state.attribute });
   const number = el("input", { type: "number", min: "1", max: "1000", id: "number", value: state.number || "100", on: { change: (event) => change({ number: event.target.value }) } });
   const seed = el("input", { type: "number", min: "0", id: "seed", value: state.seed || "0", on: { change: (event) => change({ seed: event.target.value }) } });
   replace(settings,
@@ -214,13 +213,13 @@ async function drawContext(row) {
 // without moving the page.
 function showField(row) {
   const extra = kindOf(row.shown.expected) === "missing";
-  const nodes = [...context.querySelectorAll("[data-path]")];
+  const nodes = /** @type {HTMLElement[]} */ ([...context.querySelectorAll("[data-path]")]);
   const inside = (path) => path !== "" && row.path.startsWith(path) && /^[.[]?$/.test(row.path.slice(path.length, path.length + 1));
   const around = nodes.filter(({ dataset }) => inside(dataset.path)).sort((one, two) => two.dataset.path.length - one.dataset.path.length
-    || ("extra" in two.dataset === extra) - ("extra" in one.dataset === extra));
+    || Number("extra" in two.dataset === extra) - Number("extra" in one.dataset === extra));
   const node = around[0];
   if (!node) return;
-  for (let above = node.parentElement; above !== context; above = above.parentElement) if (above.tagName === "DETAILS") above.open = true;
+  for (let above = node.parentElement; above !== context; above = above.parentElement) if (above instanceof HTMLDetailsElement) above.open = true;
   node.closest(".tree")?.classList.toggle("only-mistakes", node.closest(".tree").classList.contains("only-mistakes") && node.getClientRects().length > 0);
   node.classList.add("review-field");
   node.setAttribute("aria-current", "true");
@@ -377,7 +376,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target === correction) { event.preventDefault(); correct(); }
     return;
   }
-  if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
+  if (isTyping(event)) {
     if (event.key === "Escape") document.getElementById("review-title")?.focus();
     if (event.key === "Enter" && !event.shiftKey && event.target === correction) { event.preventDefault(); correct(); }
     return;

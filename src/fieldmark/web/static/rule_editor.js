@@ -41,7 +41,7 @@ function isObject(value) {
 }
 
 // A value as JSON; text without quotes, brackets or braces is a string. Invalid text is marked and has no effect.
-function jsonInput(label, value, { placeholder, wanted = () => true }, set) {
+function jsonInput(label, value, { placeholder, wanted = (_value) => true }, set) {
   const text = value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
   return el("input", { type: "text", "aria-label": label, value: text, placeholder, spellcheck: "false", on: { change: ({ target }) => {
     const given = target.value.trim();
@@ -70,7 +70,7 @@ export function pathsOf(value, prefix = "", found = new Set()) {
 }
 
 // `draft` returns the rules, `change(action, notice)` changes them. `paths` are offered as fields.
-export function ruleEditor({ draft, change, paths = [], filter = "", filtered = () => {}, actions = [], reasons = () => ({}) }) {
+export function ruleEditor({ draft, change, paths = [], filter = "", filtered = (_filter) => {}, actions = [], reasons = () => ({}) }) {
   const table = el("div", { class: "strategy-table" });
   const chips = el("div", { class: "count-chips", role: "group", "aria-label": "Fields by comparator" });
   const known = el("datalist", { id: "known-paths" }, paths.map((path) => el("option", { value: path })));
@@ -170,7 +170,7 @@ export function ruleEditor({ draft, change, paths = [], filter = "", filtered = 
     box.querySelector("input").value = path;
     if (!path || !rows.some((row) => row.path === path)) change(() => rows.push({ path, match: match || "EXACT" }));
     draw();
-    const row = [...table.querySelectorAll("tbody tr")].findLast((each) => each.dataset.path === path);
+    const row = /** @type {HTMLElement[]} */ ([...table.querySelectorAll("tbody tr")]).findLast((node) => node.dataset.path === path);
     row.classList.add("current");
     row.querySelector(path ? "select" : "input").focus();
     row.scrollIntoView({ block: "center" });

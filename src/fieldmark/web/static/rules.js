@@ -172,7 +172,8 @@ function usedThresholds() {
   const { match } = draft.rest.defaults || {};
   const others = (typeof match === "object" ? match.type : match) || (draft.convention === "four_phase" ? "auto" : "");
   const words = new Set([others, ...draft.rows.filter(({ threshold }) => threshold === undefined).map((row) => row.match)]);
-  return [["fuzzy", ["fuzzy", "FUZZY"]], ["semantic", ["semantic", "SEMANTIC", "auto"]]].filter(([, names]) => names.some((word) => words.has(word))).map(([name]) => name);
+  const uses = { fuzzy: ["fuzzy", "FUZZY"], semantic: ["semantic", "SEMANTIC", "auto"] };
+  return Object.keys(uses).filter((name) => uses[name].some((word) => words.has(word)));
 }
 
 function drawScoring() {
@@ -183,8 +184,7 @@ function drawScoring() {
     if (!Object.keys(draft.rest.defaults).length) delete draft.rest.defaults;
     drawScoring();
   }), { first: [["", "by the convention"]] }));
-  const form = select("RQS form", [["subtract", "subtract hallucination"], ["complement", "add 1 − hallucination"]], (value) => change(() => { draft.form = value; drawScoring(); }));
-  form.querySelector("select").value = draft.form;
+  const form = select("RQS form", [["subtract", "subtract hallucination"], ["complement", "add 1 − hallucination"]], (value) => change(() => { draft.form = value; drawScoring(); }), { value: draft.form });
   const sum = Object.values(draft.weights).reduce((all, each) => all + (Number(each) || 0), 0);
   replace(scoring,
     el("div", { class: "panel" }, el("div", { class: "form-grid" }, drafts.scoringSelects(draft, () => { change(() => {}); editor.draw(); drawScoring(); }), others, form,
@@ -204,13 +204,10 @@ function drawScoring() {
 // Requests can choose the built-in provider instead of the provider of the server, and nothing else.
 function providerSelect() {
   if (workspace.provider === "lexical") return null;
-  const box = select("Provider for semantic comparison", [["", `${workspace.provider} (of the server)`], ["lexical", "lexical (no model)"]], (value) => change(() => {
+  return select("Provider for semantic comparison", [["", `${workspace.provider} (of the server)`], ["lexical", "lexical (no model)"]], (value) => change(() => {
     const { provider: _, ...rest } = draft.rest;
     draft.rest = value ? { ...rest, provider: value } : rest;
-  }));
-  box.querySelector("select").value = draft.rest.provider || "";
-  box.querySelector("select").id = "provider";
-  return box;
+  }), { id: "provider", value: draft.rest.provider || "" });
 }
 
 function safetyFields() {
@@ -221,9 +218,7 @@ function safetyFields() {
     draft.rest = { ...rest, ...(value && { safety: value === "none" ? "none" : { type: "wordlist", words: [] } }) };
     drawScoring();
     if (value === "wordlist") document.getElementById("unsafe-words").focus();
-  }));
-  judge.querySelector("select").value = current;
-  judge.querySelector("select").id = "safety";
+  }), { id: "safety", value: current });
   return [el("div", { class: "form-grid" }, judge,
     current === "wordlist" && labelled("Unsafe words, separated by commas", el("input", { type: "text", id: "unsafe-words", value: (safety.words || []).join(", "), on: { change: (event) => change(() => setUnsafeWords(event.target.value)) } }))),
     el("p", { class: "form-note" }, current === "wordlist" ? "Predictions with one of these words are unsafe." : current || workspace.safety !== "none" ? "Predictions are judged by this judge in Evaluate and Batch." : "Safety is not judged: it counts as 1 in the response quality score.")];

@@ -108,9 +108,7 @@ export function ruleSetSelect(draft, workspace, changed, failed, page = data("pa
       box.querySelector("select").value = workspace.name;
       failed(error);
     }
-  });
-  box.querySelector("select").value = workspace.name;
-  box.querySelector("select").id = "rule-set";
+  }, { id: "rule-set", value: workspace.name });
   return box;
 }
 
@@ -151,15 +149,11 @@ export function scoringSelects(draft, changed) {
     draft.convention = value;
     depth.querySelector("select").value = depthOf(draft);
     changed();
-  });
+  }, { id: "convention", value: draft.convention });
   const depth = select("Compare", Object.entries(DEPTHS), (value) => {
     draft.depth = value === depths[draft.convention] ? "" : value;
     changed();
-  });
-  convention.querySelector("select").id = "convention";
-  depth.querySelector("select").id = "depth";
-  convention.querySelector("select").value = draft.convention;
-  depth.querySelector("select").value = depthOf(draft);
+  }, { id: "depth", value: depthOf(draft) });
   return [convention, depth];
 }
 
@@ -174,9 +168,7 @@ export function modelSelects(strategies, draft, changed = () => {}) {
     const own = named || strategies[key];
     const options = [["", `${own} (${named ? "rules" : "server"})`], ...(own === local ? [] : [[local, local]])];
     if (!options.some(([value]) => value === state[key])) state[key] = "";
-    const box = select(LABELS[key], options, (value) => { state[key] = value; remember({ [key]: value }); changed(); });
-    box.querySelector("select").id = `model-${key}`;
-    box.querySelector("select").value = state[key];
+    const box = select(LABELS[key], options, (value) => { state[key] = value; remember({ [key]: value }); changed(); }, { id: `model-${key}`, value: state[key] });
     if (options.length === 1) box.title = "The server was started without another one.";
     return box;
   });

@@ -5,7 +5,7 @@ import { query } from "./case_links.js";
 import { ask, menu } from "./dialogs.js";
 import { button, choice, data, el, pager, replace, search, section, select } from "./dom.js";
 import { nameText, plural, rate, verdictChip } from "./labels.js";
-import { address, debounce, empty, metricName, METRICS, problem, remember, runName, toast } from "./page.js";
+import { address, debounce, empty, focusOnSlash, metricName, METRICS, problem, remember, runName, toast } from "./page.js";
 import { tableNode } from "./table.js";
 import { trendChart } from "./trend.js";
 import { shown } from "./values.js";
@@ -178,10 +178,7 @@ async function drawTrend() {
 const changed = debounce(200, () => { remember(state); draw(); });
 const set = (name) => (value) => { state[name] = value; state.offset = ""; changed(); };
 function filterBox(label, name, options) {
-  const box = select(label, options, set(name));
-  box.querySelector("select").value = state[name];
-  box.querySelector("select").id = `run-${name}`;
-  return box;
+  return select(label, options, set(name), { id: `run-${name}`, value: state[name] });
 }
 const statusBox = filterBox("Status", "status", [["", "any"], ...["complete", "running", "interrupted", "failed", "corrupt"].map((word) => [word, word])]);
 const verdictBox = filterBox("Gates", "verdict", [["", "any"], ["pass", "pass"], ["fail", "fail"], ["none", "none"]]);
@@ -192,9 +189,7 @@ const metricBox = search("Metric", "mean_score", debounce(300, (value) => { stat
 const metricNames = el("datalist", { id: "metric-names" }, [...METRICS.map(([name]) => name), "micro.precision", "micro.recall", "cases.perfect", "cases.errors"].map((name) => el("option", { value: name })));
 
 window.addEventListener("popstate", () => { Object.assign(state, address(STATE)); draw().then(drawTrend); });
-document.addEventListener("keydown", (event) => {
-  if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("run-filter").focus(); }
-});
+focusOnSlash("run-filter");
 replace(document.getElementById("app"),
   el("p", { class: "lead" }, `All runs of this workspace, newest first. Select up to ${MAX_COMPARED} runs to compare them, or more to rank them.`),
   errors,

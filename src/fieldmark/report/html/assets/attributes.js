@@ -60,7 +60,7 @@ export function attributeSection(run) {
     caption: "Attributes", step: 25, empty: "No attributes match the filter.",
     columns: [
       { key: "attribute", title: "Attribute", cell: (row) => [name(row), row.comparator && row.comparator !== "exact" && el("span", { class: "detail" }, shown(row.comparator)), run.edit_rules && ruleLink(run.edit_rules, row.attribute)] },
-      { title: "Confusion", css: "bar-cell", cell: (row) => confusionBar(row, { width: 110, links: barLinks(row) }) },
+      { title: "Confusion", css: "bar-cell", cell: (row) => confusionBar(row, barLinks(row), { width: 110 }) },
       count("tp", "True positives: predicted and correct"),
       count("tn", "True negatives: empty on both sides"),
       count("fp", "False positives: predicted, but wrong or extra"),

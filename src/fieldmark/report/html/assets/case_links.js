@@ -9,7 +9,10 @@ export const CASE_FILTERS = ["text", "verdict", "error", "attribute", "tag", "sl
 export const IN_REPORT = globalThis.document !== undefined && document.getElementById("opened") !== null;
 export const COUNT_WORDS = { tp: "true positive", tn: "true negative", fp: "false positive", fn: "false negative" };
 
-// Filters as a query with a question mark; filters without a value are left out.
+/**
+ * Filters as a query with a question mark; filters without a value are left out.
+ * @param {Record<string, any>} values
+ */
 export function query(values) {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -19,6 +22,10 @@ export function query(values) {
   return text ? `?${text}` : "";
 }
 
+/**
+ * @param {string} text
+ * @returns {Record<string, string>}
+ */
 export function filtersIn(text) {
   const found = new URLSearchParams(text);
   return Object.fromEntries(CASE_FILTERS.map((name) => [name, found.get(name) || ""]));

@@ -18,6 +18,7 @@ export function caseFilters(state, { attributes, tags = [], slices = [], sorts =
   const chips = el("span", { class: "chips filter-chips" });
   const number = el("span", { class: "quiet", role: "status" });
   const outcomes = [...ERROR_NAMES, "error", ...Object.keys(COUNT_WORDS)].map((name) => [name, errorWord(name)]);
+  /** @type {Record<string, [string, string[][]]>} */
   const lists = {
     verdict: ["Verdict", [["", "any"], ...["fail", "partial", "pass", "error"].map((word) => [word, word])]],
     error: ["Outcome of a field", [["", "any"], ...(IN_REPORT ? outcomes.filter(([name]) => !["tp", "tn"].includes(name)) : outcomes)]],
@@ -30,8 +31,7 @@ export function caseFilters(state, { attributes, tags = [], slices = [], sorts =
   const text = search("Search", "Id, tag, path or value", (value) => set("text", value), { id: "case-filter" });
   for (const [name, [label, options]] of Object.entries(lists)) {
     if (options.length < 2 && name !== "tag") continue;
-    boxes[name] = select(label, options, (value) => { set(name, value); refresh(); });
-    boxes[name].querySelector("select").id = `case-${name}`;
+    boxes[name] = select(label, options, (value) => { set(name, value); refresh(); }, { id: `case-${name}` });
   }
   function refresh() {
     text.querySelector("input").value = state.text || "";
@@ -92,33 +92,18 @@ export function caseColumns(rows, link, { filters = {}, fieldOf = null } = {}) {
   ];
 }
 
-// The list of the report: {node, apply(filters), ranks()}. The filters are in the URL.
-export function caseBrowser(run, opened) {
-  const { lines, total, types, patterns, mistakes, slices, in_slices: inSlices } = run.cases;
-  const tags = Array.from(new Set(lines.flatMap((line) => line.tags))).sort();
+/**
+ * Whether a case of the report passes filters: `matches(line, filters)`.
+ * @param {any} run
+ * @param {Record<number, any>} opened
+ * @returns {(line: any, filters: Record<string, string>) => boolean}
+ */
+export function caseMatcher(run, opened) {
+  const { lines, types, patterns, mistakes, slices, in_slices: inSlices } = run.cases;
   const paths = run.attributes.map(({ attribute }) => attribute);
-  const state = filtersIn("");
   const texts = new Map();
-  const makeTable = (options) => dataTable({
-    caption: "Cases", step: 50, empty: "No cases match the filters.",
-    onSort: ({ key, descending }) => { state.sort = `${descending ? "-" : ""}${key}`; remember(); },
-    columns: caseColumns(lines, ({ rank }) => caseHash(rank), options),
-  });
-  const withValues = () => makeTable({ filters: state, fieldOf: ({ rank }) => opened[rank] && firstMistake(opened[rank].tree, state) });
-  const plain = makeTable({}), holder = el("div", null, plain.node);
-  let table = plain, valued = null;
-  const searched = el("p", { class: "quiet", id: "searched" });
-  const filters = caseFilters(state, { attributes: wrongAttributes(run), tags, slices: sliceOptions(run), patterns: Object.fromEntries((run.advice || []).map(({ pattern, title }) => [pattern, title])) }, () => { remember(); show(); });
-
-  function caseHash(rank, filters = state) {
-    return `#case-${rank + 1}${query(filters)}`;
-  }
-  function remember() {
-    if (hashParts().name !== "cases" && !CASE_FILTERS.some((name) => state[name])) return;
-    history.replaceState(null, "", `#cases${query(state)}`);
-  }
   // The mistakes of a case with the attribute, the type and the pattern of the filters.
-  function hasMistake(rank) {
+  function hasMistake(rank, state) {
     if (!state.attribute && !state.error && !state.pattern) return true;
     const selected = run.types_by_count[state.error] || (state.error ? [state.error] : null);
     return mistakes[rank].some((code) => {
@@ -128,12 +113,16 @@ export function caseBrowser(run, opened) {
         && (!state.attribute || selectsAttribute(state.attribute, paths[Math.floor(field / types.length)]));
     });
   }
-  function hasValues(rank) {
+  function hasValues(rank, state) {
     if (!state.expected && !state.found) return true;
     const { cells = [] } = (run.value_tables || []).find(({ attribute }) => attribute === state.attribute) || {};
     return cells.some(({ expected, found, ranks }) => (!state.expected || valueName(expected) === state.expected) && (!state.found || valueName(found) === state.found) && ranks.includes(rank));
   }
-  function matches({ rank, id, score, verdict, status, input, tags: own }) {
+  function textIn(rank) {
+    if (!texts.has(rank)) texts.set(rank, [...lines[rank].tags, ...(opened[rank] ? treeTexts(opened[rank].tree) : [])].join("\n").toLowerCase());
+    return texts.get(rank);
+  }
+  return ({ rank, id, score, verdict, status, input, tags: own }, state) => {
     if (state.verdict && (state.verdict === "error" ? status !== "error" : verdict !== state.verdict)) return false;
     if (state.tag && !own.includes(state.tag)) return false;
     if (state.slice && !(inSlices[rank] || []).some((place) => slices[place] === state.slice)) return false;
@@ -146,16 +135,38 @@ export function caseBrowser(run, opened) {
       const [from, to] = state.ranks.split("-").map(Number);
       if (rank + 1 < from || rank + 1 > to) return false;
     }
-    if (!hasMistake(rank) || !hasValues(rank)) return false;
+    if (!hasMistake(rank, state) || !hasValues(rank, state)) return false;
     const text = state.text.trim().toLowerCase();
     return !text || String(id).toLowerCase().includes(text) || textIn(rank).includes(text);
+  };
+}
+
+// The list of the report: {node, apply(filters), ranks()}. The filters are in the URL.
+export function caseBrowser(run, opened) {
+  const { lines, total } = run.cases;
+  const tags = Array.from(new Set(lines.flatMap((line) => line.tags))).sort();
+  const state = filtersIn("");
+  const matches = caseMatcher(run, opened);
+  const makeTable = (options) => dataTable({
+    caption: "Cases", step: 50, empty: "No cases match the filters.",
+    onSort: ({ key, descending }) => { state.sort = `${descending ? "-" : ""}${key}`; remember(); },
+    columns: caseColumns(lines, ({ rank }) => caseHash(rank), options),
+  });
+  const withValues = () => makeTable({ filters: state, fieldOf: ({ rank }) => opened[rank] && firstMistake(opened[rank].tree, state.attribute, state.error) });
+  const plain = makeTable({}), holder = el("div", null, plain.node);
+  let table = plain, valued = null;
+  const searched = el("p", { class: "quiet", id: "searched" });
+  const filters = caseFilters(state, { attributes: wrongAttributes(run), tags, slices: sliceOptions(run), patterns: Object.fromEntries((run.advice || []).map(({ pattern, title }) => [pattern, title])) }, () => { remember(); show(); });
+
+  function caseHash(rank, filters = state) {
+    return `#case-${rank + 1}${query(filters)}`;
   }
-  function textIn(rank) {
-    if (!texts.has(rank)) texts.set(rank, [...lines[rank].tags, ...(opened[rank] ? treeTexts(opened[rank].tree) : [])].join("\n").toLowerCase());
-    return texts.get(rank);
+  function remember() {
+    if (hashParts().name !== "cases" && !CASE_FILTERS.some((name) => state[name])) return;
+    history.replaceState(null, "", `#cases${query(state)}`);
   }
   function show() {
-    const found = lines.filter(matches);
+    const found = lines.filter((line) => matches(line, state));
     const name = state.sort.replace(/^-/, "");
     const known = caseColumns(lines).some(({ key }) => key && key === name);
     table = state.attribute && run.cases.opened ? valued ||= withValues() : plain;
@@ -181,7 +192,7 @@ export function caseBrowser(run, opened) {
 }
 
 // The first mistake of a tree that the filters by attribute and outcome select, and how many more.
-function firstMistake(tree, { attribute, error }) {
+export function firstMistake(tree, attribute, error) {
   const found = [];
   (function walk(nodes, above, place) {
     for (const node of nodes) {

@@ -31,7 +31,7 @@ export function stackedBar(parts, { width = 160, height = 12, total = null, labe
   return picture;
 }
 
-export function confusionBar(counts, { links = {}, ...options } = {}) {
+export function confusionBar(counts, links = {}, options = {}) {
   return stackedBar(Object.entries(COUNT_WORDS).map(([name, word]) => [name, counts[name], word, links[name]]), options);
 }
 
@@ -133,7 +133,7 @@ export function plotPoint(at, x, y, { title, href = null, interval = null, css =
 }
 
 // One line per row: its name on the left and marks on a common scale. `draw(row, x, y)` returns the marks.
-export function rowPlot(label, rows, { ticks, name, href = () => null, draw }) {
+export function rowPlot(label, rows, { ticks, name, href = (_row) => null, draw }) {
   const low = ticks[0], high = ticks[ticks.length - 1], height = rows.length * ROW_HEIGHT;
   const x = (value) => `${(1 + (value - low) / (high - low) * 98).toFixed(3)}%`;
   const linked = rows.some((row) => href(row));

@@ -88,7 +88,7 @@ export function changedNames(table) {
 }
 
 // A table of the comparison; `href(name, direction)` is the address of the changed cases of a row.
-function changeTable(caption, table, href = () => null) {
+function changeTable(caption, table, href = (_name, _key) => null) {
   const count = (key) => (row) => { const target = row[key].value && href(row.name.value, key); return target ? el("a", { href: target }, row[key].text) : row[key].text; };
   const p = { hint: "probability of a change at least this large by chance" };
   return documentTable(table, {
@@ -107,6 +107,7 @@ function changeTable(caption, table, href = () => null) {
 }
 
 // The list of changed cases; `href(row, path)` is the address of a case, or null.
+/** @param {Record<string, any>} options */
 export function changedCaseList({ attributes, slices, href, ...given }) {
   return pagedCases({
     ...given, noun: "changed case", table: (rows, empty) => changedCases(rows, href, empty),
@@ -119,6 +120,7 @@ export function changedCaseList({ attributes, slices, href, ...given }) {
 }
 
 // The cases in which several runs differ, with the score and the number of mistakes of each run.
+/** @param {Record<string, any>} options */
 export function differingCaseList({ names, attributes, href, ...given }) {
   return pagedCases({
     ...given, noun: "differing case", table: (rows, empty) => differingCases(rows, names, href, empty),
@@ -128,6 +130,7 @@ export function differingCaseList({ names, attributes, href, ...given }) {
 
 // A list of cases by pages. `load(state)` returns a promise of {total, cases}, and `save(state)` stores
 // the filters in the address. Returns the node, and `show`, which applies other filters.
+/** @param {Record<string, any>} options */
 function pagedCases({ state, filters, load, save, table, noun }) {
   const list = el("div"), pages = el("div", { class: "pages" });
   const number = el("span", { class: "quiet", role: "status" }, "Loading cases…");
@@ -154,10 +157,7 @@ function pagedCases({ state, filters, load, save, table, noun }) {
   const set = (name) => (value) => { state[name] = value; state.offset = ""; save(state); draw(); };
   const filter = ([label, name, options]) => {
     const own = state[name] && !options.some(([value]) => value === state[name]) ? [[state[name], state[name]]] : [];
-    const box = select(label, [["", "any"], ...options, ...own], set(name));
-    box.querySelector("select").value = state[name];
-    box.querySelector("select").id = `changed-${name}`;
-    return box;
+    return select(label, [["", "any"], ...options, ...own], set(name), { id: `changed-${name}`, value: state[name] });
   };
   const controls = el("div", { class: "controls" },
     search("Search", "Id, tag, path or value", set("text"), { id: "changed-text", value: state.text }), filters.map(filter), number);
@@ -168,7 +168,7 @@ function pagedCases({ state, filters, load, save, table, noun }) {
     show(wanted) {
       Object.assign(state, wanted);
       for (const [name, value] of Object.entries(wanted)) {
-        const box = controls.querySelector(`#changed-${name}`);
+        const box = /** @type {HTMLInputElement | HTMLSelectElement} */ (controls.querySelector(`#changed-${name}`));
         if (box) box.value = value;
       }
       draw();

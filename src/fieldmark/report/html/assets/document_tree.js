@@ -76,7 +76,7 @@ export function isBelow(path, parent) {
 
 // Opens everything that hides a row, and scrolls to it.
 export function revealRow(row) {
-  for (let each = row.parentElement; each; each = each.parentElement) if (each.tagName === "DETAILS") each.open = true;
+  for (let each = row.parentElement; each; each = each.parentElement) if (each instanceof HTMLDetailsElement) each.open = true;
   const tree = row.closest(".tree");
   if (tree && !row.getClientRects().length) {
     const all = tree.closest(".documents") && tree.closest(".documents").querySelector('.choice [data-value="all"]');

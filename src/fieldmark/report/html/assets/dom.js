@@ -4,6 +4,18 @@ import { whole } from "./labels.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
+/** @typedef {any} Child A node, a text, a number, or a list of them; null, undefined and false add nothing. */
+
+/**
+ * @typedef {Record<string, any> | null} Props Attributes by name, and listeners by event in `on`; null, undefined and false are left out.
+ */
+
+/**
+ * @template {Element} T
+ * @param {T} node
+ * @param {Props} props
+ * @param {Child[]} children
+ */
 export function fill(node, props, children) {
   for (const [name, value] of Object.entries(props || {})) {
     if (value === null || value === undefined || value === false) continue;
@@ -20,54 +32,105 @@ export function fill(node, props, children) {
   return node;
 }
 
+/**
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Props} [props]
+ * @param {...Child} children
+ */
 export function el(name, props, ...children) {
   return fill(document.createElement(name), props, children);
 }
 
+/**
+ * @template {keyof SVGElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Props} [props]
+ * @param {...Child} children
+ * @returns {SVGElementTagNameMap[Name]}
+ */
 export function svg(name, props, ...children) {
   return fill(document.createElementNS(SVG, name), props, children);
 }
 
+/**
+ * @template {Element} T
+ * @param {T} node
+ * @param {...Child} children
+ */
 export function replace(node, ...children) {
   node.replaceChildren();
   return fill(node, null, children);
 }
 
+/** @param {string} id */
 export function data(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
 
-// Text for screen readers only.
+/**
+ * Text for screen readers only.
+ * @param {Child} text
+ */
 export function spoken(text) {
   return el("span", { class: "spoken" }, text);
 }
 
+/**
+ * @param {Child} label
+ * @param {((event: MouseEvent) => unknown) | null} onClick
+ * @param {Props} [props]
+ */
 export function button(label, onClick, props) {
   return el("button", { type: "button", ...props, on: { click: onClick } }, label);
 }
 
-// A row of buttons, one of them pressed; `choose` is called with its value.
+/**
+ * A row of buttons, one of them pressed; `choose` is called with its value.
+ * @param {string} label
+ * @param {Child[][]} options
+ * @param {string} current
+ * @param {(value: string) => unknown} choose
+ */
 export function choice(label, options, current, choose) {
   const group = el("div", { class: "choice", role: "group", "aria-label": label });
   const buttons = options.map(([value, text]) =>
     button(text, () => pick(value), { "aria-pressed": String(value === current), "data-value": value }));
   function pick(value) {
-    for (const each of buttons) each.setAttribute("aria-pressed", String(each.dataset.value === value));
+    for (const option of buttons) option.setAttribute("aria-pressed", String(option.dataset.value === value));
     choose(value);
   }
   return fill(group, null, buttons);
 }
 
+/**
+ * @param {Child} label
+ * @param {Child} control
+ */
 export function labelled(label, control) {
   return el("label", { class: "control" }, el("span", null, label), control);
 }
 
-export function select(label, options, onChange) {
-  const list = el("select", { on: { change: (event) => onChange(event.target.value) } },
+/**
+ * A labelled list of options; `onChange` is called with the value of the chosen one.
+ * @param {Child} label
+ * @param {string[][]} options
+ * @param {(value: string) => unknown} onChange
+ * @param {{ value?: string, [name: string]: any }} [props]
+ */
+export function select(label, options, onChange, { value: current, ...props } = {}) {
+  const list = el("select", { ...props, on: { change: (event) => onChange(event.target.value) } },
     options.map(([value, text]) => el("option", { value }, text)));
+  if (current !== undefined) list.value = current;
   return labelled(label, list);
 }
 
+/**
+ * @param {Child} label
+ * @param {string} placeholder
+ * @param {(text: string) => unknown} onInput
+ * @param {Props} [props]
+ */
 export function search(label, placeholder, onInput, props) {
   return labelled(label, el("input", {
     type: "search", placeholder, autocomplete: "off", spellcheck: "false", ...props,
@@ -89,6 +152,14 @@ export function section(id, title, lead, ...children) {
       el("h2", { id: `${id}-title` }, title),
       lead && el("p", { class: "lead" }, lead)),
     children);
+}
+
+/**
+ * Whether a key is typed into an input.
+ * @param {Event} event
+ */
+export function isTyping({ target }) {
+  return target instanceof Element && target.matches("input, select, textarea");
 }
 
 // The filters after `?` in the hash of the address, as in #cases?attribute=total.

@@ -80,7 +80,7 @@ export function heatMap(heat, lines, caseLink) {
   }
   function select() {
     const [row, column] = at, cell = cells[row][column];
-    for (const [name, value] of [["x", column * step], ["y", row * CELL], ["visibility", "visible"]]) cursor.setAttribute(name, value);
+    for (const [name, value] of [["x", String(column * step)], ["y", String(row * CELL)], ["visibility", "visible"]]) cursor.setAttribute(name, value);
     const left = column * step;
     if (left < scroller.scrollLeft || left + step > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = left - scroller.clientWidth / 2;
     replace(status, el("bdi", null, shown(attributes[row])), ", ", el("bdi", null, shown(columnName(column))), `: ${cell ? cellText(outcomes, cell) : "nothing to compare"}`);

@@ -51,7 +51,7 @@ function startLabeling() {
       el("div", { class: "columns" },
         el("div", { class: "label-side" }, el("h2", null, "Ground truth"), ours),
         el("div", { class: "label-side" }, el("h2", null, "Prediction"), theirs)));
-    for (const each of decisions.children) each.setAttribute("aria-pressed", String(each.dataset.value === current));
+    for (const choice of decisions.querySelectorAll("button")) choice.setAttribute("aria-pressed", String(choice.dataset.value === current));
     const done = rows.filter(({ key }) => key in verdicts).length;
     progress.value = done;
     previous.disabled = place === 0;

@@ -153,7 +153,7 @@ function winBars(board) {
 
 // `href` returns the address of the cases in which the runs differ in an attribute, or null. Columns
 // are in the order of `ids`, if given.
-export function attributeRanking(board, href = () => null, ids = board.runs.map(({ id }) => id)) {
+export function attributeRanking(board, href = (_attribute) => null, ids = board.runs.map(({ id }) => id)) {
   const wide = board.runs.length > MAX_RUN_COLUMNS;
   const spread = ({ f1 }) => Math.max(...f1) - Math.min(...f1);
   const leaders = ({ best }) => (best.length === board.runs.length ? "all" : `${best.slice(0, MAX_WINNERS).join(", ")}${best.length > MAX_WINNERS ? ` and ${best.length - MAX_WINNERS} more` : ""}`);

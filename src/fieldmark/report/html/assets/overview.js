@@ -66,6 +66,7 @@ function verdictWord({ verdict, failures, gates }) {
 
 // What is special in some cases, as [text, filters]; without filters, the cases cannot be selected.
 function leftOutParts(totals) {
+  /** @type {[string, string, Record<string, string>?][]} */
   const labels = [["errors", "with errors", { verdict: "error" }], ["missing", "without prediction", { input: "missing" }], ["unparseable", "unparseable", { input: "parse_error" }], ["invalid_truth", "with invalid ground truth"], ["vacuous", "with nothing to compare"]];
   return labels.filter(([name]) => totals[name]).map(([name, label, filters]) => [`${whole(totals[name])} ${label}`, filters]);
 }
@@ -101,7 +102,7 @@ const TILE_COLUMNS = 5;
 // All rows have about the same number of tiles.
 export function tileGrid(tiles, formula, digits = 3) {
   const grid = el("dl", { class: "tiles" }, tiles.map((tile) => tileNode(tile, digits)));
-  grid.style.setProperty("--columns", Math.ceil(tiles.length / Math.ceil(tiles.length / TILE_COLUMNS)) || 1);
+  grid.style.setProperty("--columns", String(Math.ceil(tiles.length / Math.ceil(tiles.length / TILE_COLUMNS)) || 1));
   return [grid, formula && el("p", { class: "quiet rqs-formula" }, formula)];
 }
 

@@ -286,6 +286,7 @@ export function pageSection(drawn, found, tree) {
     replace(body, figure.figure);
     if (drawn) linkRegions(figure, drawn.regions, tree);
   }
+  /** @param {{ pages: any[], problems?: string[], left_out?: string }} found */
   function withPages({ pages, problems, left_out: leftOut }) {
     if (pages.length) show(pageFigure(drawn, pages));
     else if (drawn) show(regionMap(drawn));

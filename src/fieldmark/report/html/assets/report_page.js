@@ -7,7 +7,7 @@ import { caseBrowser } from "./cases.js";
 import { comparedCase, comparisonSection } from "./comparison.js";
 import { confidenceSection } from "./confidence.js";
 import { detectionSection } from "./detection.js";
-import { data, el, hashAddress, replace } from "./dom.js";
+import { data, el, hashAddress, isTyping, replace } from "./dom.js";
 import { explainPanel, highlightField, placeExplanation, reportFacts } from "./field_links.js";
 import { moment } from "./labels.js";
 import { methodSection } from "./method.js";
@@ -28,25 +28,25 @@ function start() {
   const list = caseBrowser(run, opened);
   const caseLink = (rank, filters) => `#case-${rank + 1}${query(filters)}`;
   const sections = [
-    ["overview", "Overview", () => overview(run)],
-    ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run, opened, before)]] : []),
-    ["mistakes", "Worst fields", () => worstFields(run, caseLink)],
-    ...(run.advice ? [["advice", "Recommendations", () => adviceSection(run)]] : []),
-    ["attributes", "Attributes", () => attributeSection(run)],
-    ["charts", "Charts", () => chartSection(run, { scores: run.scores, attributeHref: (attribute) => hashAddress("cases", { attribute }) })],
-    ...(run.slices ? [["slices", "Slices", () => sliceSection(run)]] : []),
-    ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
-    ...(run.confidence ? [["confidence", "Confidence", () => confidenceSection(run)]] : []),
-    ["quality", "Quality", () => qualitySection(run)],
-    ...(run.value_tables ? [["values", "Values", () => valueTableSection(run)]] : []),
-    ["heat", "Heat map", () => heatSection(run, caseLink)],
-    ["cases", "Cases", () => list.node],
-    ...(run.reviews ? [["review", "Review", () => reviewSection(run.reviews)]] : []),
-    ["method", "Method", () => methodSection(run)],
+    { id: "overview", title: "Overview", node: overview(run) },
+    ...(run.comparison ? [{ id: "comparison", title: "Comparison", node: comparisonSection(run, opened, before) }] : []),
+    { id: "mistakes", title: "Worst fields", node: worstFields(run, caseLink) },
+    ...(run.advice ? [{ id: "advice", title: "Recommendations", node: adviceSection(run) }] : []),
+    { id: "attributes", title: "Attributes", node: attributeSection(run) },
+    { id: "charts", title: "Charts", node: chartSection(run, { scores: run.scores, attributeHref: (attribute) => hashAddress("cases", { attribute }) }) },
+    ...(run.slices ? [{ id: "slices", title: "Slices", node: sliceSection(run) }] : []),
+    ...(run.detection ? [{ id: "detection", title: "Detection", node: detectionSection(run) }] : []),
+    ...(run.confidence ? [{ id: "confidence", title: "Confidence", node: confidenceSection(run) }] : []),
+    { id: "quality", title: "Quality", node: qualitySection(run) },
+    ...(run.value_tables ? [{ id: "values", title: "Values", node: valueTableSection(run) }] : []),
+    { id: "heat", title: "Heat map", node: heatSection(run, caseLink) },
+    { id: "cases", title: "Cases", node: list.node },
+    ...(run.reviews ? [{ id: "review", title: "Review", node: reviewSection(run.reviews) }] : []),
+    { id: "method", title: "Method", node: methodSection(run) },
   ];
-  const report = el("main", { id: "report" }, sections.map(([, , make]) => make()));
+  const report = el("main", { id: "report" }, sections.map(({ node }) => node));
   const single = el("main", { id: "single", hidden: true });
-  const links = sections.map(([id, label]) => el("a", { href: `#${id}` }, label));
+  const links = sections.map(({ id, title }) => el("a", { href: `#${id}` }, title));
   replace(document.getElementById("app"),
     el("a", { class: "skip", href: "#overview" }, "Skip to content"),
     el("header", { class: "top" },
@@ -81,7 +81,7 @@ function start() {
     } else {
       document.getElementById(name)?.scrollIntoView();
       // Back in the list, the row of the case that was shown has the focus.
-      const row = drawn >= 0 && [...report.querySelectorAll("#cases a[href], #comparison-changed a[href]")].find((each) => rankIn(each.hash.slice(1).split("?")[0]) === drawn && (name !== "comparison-changed" || each.closest("#comparison-changed")));
+      const row = drawn >= 0 && /** @type {HTMLAnchorElement[]} */ ([...report.querySelectorAll("#cases a[href], #comparison-changed a[href]")]).find((each) => rankIn(each.hash.slice(1).split("?")[0]) === drawn && (name !== "comparison-changed" || each.closest("#comparison-changed")));
       if (row) {
         row.focus({ preventScroll: true });
         row.scrollIntoView({ block: "center" });
@@ -130,7 +130,7 @@ function rankIn(name) {
 }
 
 function keys(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) {
     if (event.key === "Escape" && event.target.type === "search") event.target.blur();
     return;
   }
@@ -141,7 +141,7 @@ function keys(event) {
     if (isCase) location.hash = "cases";
     setTimeout(() => document.getElementById("case-filter").focus(), 0);
   } else if (link) {
-    const target = document.querySelector(`#single ${link}`);
+    const target = /** @type {HTMLAnchorElement | null} */ (document.querySelector(`#single ${link}`));
     if (target) location.hash = target.hash;
   }
 }

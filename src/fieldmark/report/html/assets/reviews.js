@@ -21,7 +21,7 @@ function reviewValues({ decision, values }) {
 }
 
 // `href(review)` is the address of the field, if it has one.
-export function reviewTable(reviews, href = () => null) {
+export function reviewTable(reviews, href = (_review) => null) {
   return tableNode({
     caption: "Decisions on fields", step: 20, rows: reviews,
     columns: [

@@ -58,7 +58,7 @@ function fieldChange(row, runs) {
 }
 
 // `runs` are {name, view, href}: the name of a run and the view of the case, null if it has none.
-export function sideBySide(runs, { show = "", path = "", choose = () => {} } = {}) {
+export function sideBySide(runs, { show = "", path = "", choose = (_show) => {} } = {}) {
   const rows = mergeTrees(runs.map(({ view }) => (view ? view.tree : [])));
   const [fields, differences, mistakes] = countRows(rows);
   const options = [["all", `All fields (${whole(fields)})`], ["differences", `Differences (${whole(differences)})`], ["mistakes", `Mistakes (${whole(mistakes)})`]];

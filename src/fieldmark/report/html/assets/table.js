@@ -4,6 +4,9 @@ import { button, el, fill, replace } from "./dom.js";
 import { DASH, moment, pathText, plural, rate, whole } from "./labels.js";
 import { shown } from "./values.js";
 
+/** @typedef {import("./dom.js").Child} Child */
+/** @typedef {import("./dom.js").Props} Props */
+
 const VIRTUAL_ROWS = 500;
 const OVERSCAN = 15;
 
@@ -20,33 +23,82 @@ const FORMATS = {
 };
 const NUMBERS = ["count", "number", "cost", "seconds"];
 
+/**
+ * @typedef {object} Column
+ * @property {string} [key] The name of its values in the rows; a column without a key cannot be sorted.
+ * @property {Child} [title] The text of its head.
+ * @property {Child} [head] A node that the head shows instead.
+ * @property {string} [hint] The title of the head.
+ * @property {string} [format] A name in FORMATS.
+ * @property {string} [align] The side, if it is not the right one for numbers.
+ * @property {(row: any) => any} [value] What the rows are sorted by, if it is not the value of the key.
+ * @property {(row: any) => Child} [cell] What a cell shows instead of the value in its format.
+ * @property {string | null} [css] A class of the cells.
+ * @property {(row: any) => Props} [props] Further attributes of the cells.
+ * @property {boolean} [isSorted] False if its values have no order.
+ * @property {boolean} [largestFirst] Whether the first click sorts the largest value first, as for numbers.
+ * @property {Child} [foot] What the last row of the table shows.
+ */
+
+/** @typedef {{ key: string, descending: boolean }} Order */
+
 // Numbers that differ only by float noise are ties, as in the order of the library.
 export function sortable(value) {
   return typeof value === "number" ? Math.round(value * 1e9) / 1e9 : value;
 }
 
-// Rows are objects. A column is an object with
-//   key              the name of its values in the rows; a column without a key cannot be sorted
-//   title, head      the text of its head, and a node that the head shows instead
-//   hint             the title of the head
-//   format, align    a name in FORMATS, and the side if it is not the right one for numbers
-//   value(row)       what the rows are sorted by, if it is not the value of the key
-//   cell(row)        what a cell shows instead of the value in its format
-//   css, props(row)  a class and further attributes of the cells
-//   isSorted         false if its values have no order
-//   largestFirst     whether the first click sorts the largest value first, as for numbers
-//   foot             what the last row of the table shows
-// `rowHead` is the key of the column whose cells are the heads of their rows, by default the first,
-// and null if there is none. Rows whose value is undefined are last in either direction. Only the first rows are shown; buttons
-// show more. A long table has only the rows in view in the document.
+/**
+ * The value that a column sorts a row by, or null.
+ * @param {Column} column
+ * @param {any} row
+ */
+function valueOf({ key, value }, row) {
+  return (value ? value(row) : row[key]) ?? null;
+}
+
+/**
+ * The rows in the order of a column. Rows whose value is undefined are last in either direction, and
+ * rows with equal values keep their order.
+ * @param {any[]} rows
+ * @param {Column} column
+ * @param {boolean} descending
+ */
+export function sortedRows(rows, column, descending) {
+  const sign = descending ? -1 : 1;
+  const keyed = rows.map((row) => ({ row, value: sortable(valueOf(column, row)) }));
+  keyed.sort(({ value: first }, { value: second }) => {
+    if (first === null || second === null) return Number(first === null) - Number(second === null);
+    return first < second ? -sign : first > second ? sign : 0;
+  });
+  return keyed.map(({ row }) => row);
+}
+
+/**
+ * A table whose rows are objects. Only the first rows are shown; buttons show more. A long table has
+ * only the rows in view in the document.
+ * @param {object} options
+ * @param {string} options.caption
+ * @param {Column[]} options.columns
+ * @param {any[] | null} [options.rows]
+ * @param {number} [options.step] How many rows are shown at first, and how many more by a button.
+ * @param {Order | null} [options.sort]
+ * @param {boolean} [options.isSorted] False if no column can be sorted.
+ * @param {Child} [options.empty] What a table without rows shows.
+ * @param {string | null} [options.css] A class of the table.
+ * @param {((row: any) => Props) | null} [options.rowProps] Attributes of rows.
+ * @param {string | null} [options.rowHead] The key of the column whose cells are the heads of their
+ *   rows, by default the first; null if there is none.
+ * @param {((order: Order) => void) | null} [options.onSort]
+ */
 export function dataTable({
   caption, columns, rows: given = null, step = 50, sort = null, isSorted = true, empty = "No matching rows", css = null,
   rowProps = null, rowHead = columns[0].key, onSort = null,
 }) {
   let rows = [], all = [], shownRows = step, order = sort, rowHeight = 37;
+  /** @param {Column} column */
   const isNumeric = ({ format, align }) => (align ? align === "right" : NUMBERS.includes(format));
+  /** @param {Column} column */
   const isSortable = ({ key, isSorted: own = true }) => isSorted && own && key !== undefined;
-  const valueOf = ({ key, value }, row) => (value ? value(row) : row[key]) ?? null;
   const body = el("tbody"), nodes = new Map();
   const more = el("p", { class: "more" }), last = el("p", { class: "quiet last-rows" }), printed = el("p", { class: "quiet printed-rows" });
   const heads = columns.map((column) => {
@@ -68,17 +120,6 @@ export function dataTable({
     if (onSort) onSort(order);
     draw();
   }
-  function ordered() {
-    if (!order) return [rows, 0];
-    const column = columns.find(({ key }) => key === order.key);
-    const sign = order.descending ? -1 : 1;
-    const keyed = rows.map((row, place) => [sortable(valueOf(column, row)), place, row]);
-    keyed.sort(([one, first], [two, second]) => {
-      if (one === null || two === null) return (one === null) - (two === null) || first - second;
-      return (one < two ? -sign : one > two ? sign : 0) || first - second;
-    });
-    return [keyed.map(([, , row]) => row), keyed.filter(([key]) => key === null).length];
-  }
   function cellNode(column, content, props = null) {
     const isHead = column.key !== undefined && column.key === rowHead;
     return el(isHead ? "th" : "td", { scope: isHead ? "row" : null, class: [isNumeric(column) && "numeric", column.css].filter(Boolean).join(" ") || null, "data-label": column.title, ...props }, content);
@@ -97,8 +138,8 @@ export function dataTable({
       const active = order && order.key === columns[place].key;
       if (isSortable(columns[place])) head.setAttribute("aria-sort", active ? (order.descending ? "descending" : "ascending") : "none");
     });
-    let undefinedRows;
-    [all, undefinedRows] = ordered();
+    const sorting = order && columns.find(({ key }) => key === order.key);
+    all = sorting ? sortedRows(rows, sorting, order.descending) : rows;
     drawn.clear();
     nodes.clear();
     scroller.classList.toggle("virtual", isVirtual());
@@ -118,8 +159,8 @@ export function dataTable({
       button(`Show all ${whole(all.length)}`, () => grow(all.length)),
     ]);
     printed.textContent = left > 0 ? `The first ${whole(shownRows)} of ${whole(all.length)} rows.` : "";
-    const named = order && columns.find(({ key }) => key === order.key);
-    replace(last, undefinedRows > 0 && undefinedRows < all.length && `${plural(undefinedRows, "row")} without a value for ${named.title} ${undefinedRows === 1 ? "is" : "are"} at the end.`);
+    const undefinedRows = sorting ? all.filter((row) => valueOf(sorting, row) === null).length : 0;
+    replace(last, undefinedRows > 0 && undefinedRows < all.length && `${plural(undefinedRows, "row")} without a value for ${sorting.title} ${undefinedRows === 1 ? "is" : "are"} at the end.`);
   }
   // A table that scrolls can be scrolled by keys: it has the focus if nothing in it can have it.
   function nameScroller() {
@@ -165,7 +206,7 @@ export function dataTable({
   new ResizeObserver(() => {
     if (!scroller.clientWidth) return;
     scroller.classList.toggle("fits", table.offsetWidth <= scroller.clientWidth + 1);
-    const top = document.querySelector(".top");
+    const top = /** @type {HTMLElement | null} */ (document.querySelector(".top"));
     if (top) document.documentElement.style.setProperty("--top-height", `${top.offsetHeight}px`);
     nameScroller();
     drawWindow();
@@ -200,7 +241,10 @@ export function dataTable({
   };
 }
 
-// A table that is drawn once.
+/**
+ * A table that is drawn once.
+ * @param {Parameters<typeof dataTable>[0]} options
+ */
 export function tableNode(options) {
   return dataTable(options).node;
 }
@@ -211,7 +255,12 @@ function tonedText({ text, tone }) {
   return tone in TONES ? el("span", { class: TONES[tone] }, shown(text)) : shown(text);
 }
 
-// The table as nodes. `columns` has what a page adds to columns by their keys, such as cells with links.
+/**
+ * A table of a document.
+ * @param {{ columns: any[], rows: any[] }} table
+ * @param {any} options What a page adds: to the table, and in `columns` to columns by their keys, such
+ *   as cells with links.
+ */
 export function documentTable(table, { columns = {}, ...options }) {
   return tableNode({
     ...options, rows: table.rows,

@@ -26,7 +26,7 @@ export function valueTableSection(run) {
 
 // A row for each expected value, a column for each found value.
 function valueTable(attribute, cells) {
-  const values = (side) => Array.from(new Set(cells.map((cell) => cell[side]))).sort((one, two) => (one === "") - (two === "") || (one < two ? -1 : 1));
+  const values = (side) => Array.from(new Set(cells.map((cell) => cell[side]))).sort((one, two) => Number(one === "") - Number(two === "") || (one < two ? -1 : 1));
   const cellOf = (expected, found) => cells.find((cell) => cell.expected === expected && cell.found === found) || { fields: 0, mistakes: 0 };
   const column = (found) => ({
     title: valueName(found), head: valueText(found), align: "right",
