@@ -305,8 +305,8 @@ class Coverage(NamedTuple):
         for (file, _), tests in self.lines.items():
             found[file] |= tests
         for file, tests in found.items():
-            package, *names = Path(file).with_suffix("").parts[1:]
-            name = f"tests/unit/{package}/test_{'_'.join([package, *names])}"
+            parts = Path(file).with_suffix("").parts[1:]
+            name = f"tests/unit/{''.join(parts[:1])}/test_{'_'.join(parts)}"
             tests |= {test for test in self.seconds if re.match(rf"{name}(?:_\w+)?\.py::", test)}
         return found
 
