@@ -95,13 +95,13 @@ def test_iterable_that_is_not_documents_is_rejected(make, message):
         assert isinstance(caught.value, fm.DataError)
 
 
-@pytest.mark.parametrize(("make", "row", "got"), NOT_ROWS)
-def test_row_that_is_not_a_document_is_rejected(make, row, got):
+@pytest.mark.parametrize(("make", "row", "type_name"), NOT_ROWS)
+def test_row_that_is_not_a_document_is_rejected(make, row, type_name):
     text = f"{DOCUMENT}, model output or None"
     for call, message in (
-        (lambda: fm.score(make(), make()), f"ground truth {row}: {DOCUMENT}, got {got}"),
-        (lambda: fm.score([{}, {}], make()), f"predictions {row}: {text}, got {got}"),
-        (lambda: fm.infer(make()), f"{row}: {DOCUMENT}, got {got}"),
+        (lambda: fm.score(make(), make()), f"ground truth {row}: {DOCUMENT}, got {type_name}"),
+        (lambda: fm.score([{}, {}], make()), f"predictions {row}: {text}, got {type_name}"),
+        (lambda: fm.infer(make()), f"{row}: {DOCUMENT}, got {type_name}"),
     ):
         with pytest.raises(TypeError) as caught:
             call()
@@ -139,13 +139,16 @@ def test_documents_can_be_models_on_any_side():
         issued: dt.date = DATE
 
     truth = [Receipt(name, decimal.Decimal("1.50")) for name in ("a", "b")]
-    found = [{"id": "b", "total": 1.5, "issued": "2024-05-03"}, Receipt("a", decimal.Decimal(2))]
-    plain = [{"id": each.id, "total": 1.5, "issued": "2024-05-03"} for each in truth]
-    assert fm.score(truth, found).micro.tp == 3
+    candidates = [
+        {"id": "b", "total": 1.5, "issued": "2024-05-03"},
+        Receipt("a", decimal.Decimal(2)),
+    ]
+    plain = [{"id": receipt.id, "total": 1.5, "issued": "2024-05-03"} for receipt in truth]
+    assert fm.score(truth, candidates).micro.tp == 3
     assert fm.score([*zip(truth, plain, strict=True)]).micro.f1 == 1.0
     assert fm.score(truth[0], plain[0]).micro.f1 == 1.0
     assert fm.compare(truth[0], plain[0]).score == 1.0
-    assert fm.compare_many(plain[0], (each for each in truth)).results[0].score == 1.0
+    assert fm.compare_many(plain[0], (receipt for receipt in truth)).results[0].score == 1.0
     assert fm.infer(truth) == fm.infer(plain)
     assert fm.lint(truth) == fm.lint(plain)
     cases = [{"id": "x", "expected": truth[0], "candidate": plain[0], "tags": ("t",)}]
@@ -162,11 +165,13 @@ def test_row_beyond_a_limit_is_named_by_the_id_of_its_model():
     rows = [Receipt("a", 1.0), Receipt("b", float("inf"))]
     run = fm.score(rows, [{"id": "a", "total": 1}, {"id": "b", "total": 1}])
     assert run.summary.cases.invalid_truth == 1
-    assert any("row 2" in each and "not a finite number" in each for each in run.summary.warnings)
+    assert any(
+        "row 2" in warning and "not a finite number" in warning for warning in run.summary.warnings
+    )
 
 
 @pytest.mark.parametrize(
-    ("candidates", "got"),
+    ("candidates", "type_name"),
     [
         pytest.param({"a": 1}, "dict", id="mapping"),
         pytest.param('{"a": 1}', "str", id="text"),
@@ -174,10 +179,10 @@ def test_row_beyond_a_limit_is_named_by_the_id_of_its_model():
         pytest.param(pd.DataFrame(ROWS), "DataFrame", id="data-frame"),
     ],
 )
-def test_several_candidates_are_a_list(candidates, got):
+def test_several_candidates_are_a_list(candidates, type_name):
     with pytest.raises(TypeError) as caught:
         fm.compare_many({"a": 1}, candidates)
-    assert str(caught.value) == f"candidates: expected a list of documents, got {got}"
+    assert str(caught.value) == f"candidates: expected a list of documents, got {type_name}"
 
 
 @pytest.mark.parametrize(
@@ -304,7 +309,7 @@ WRONG = {
     "type": lambda: int,
     "complex": lambda: 1j,
     "tuple": lambda: (1,),
-    "generator": lambda: (each for each in [1]),
+    "generator": lambda: (item for item in [1]),
     "keys-that-are-no-strings": lambda: {1: 2},
     "bytes-in-a-list": lambda: [1, b"x"],
     "empty-text": lambda: "",
@@ -439,25 +444,25 @@ def types_in(value: object) -> set[type]:
         return {
             dict,
             *map(type, value),
-            *(each for inner in value.values() for each in types_in(inner)),
+            *(item for inner in value.values() for item in types_in(inner)),
         }
     if isinstance(value, list):
-        return {list, *(each for inner in value for each in types_in(inner))}
+        return {list, *(item for inner in value for item in types_in(inner))}
     return {type(value)}
 
 
 def test_subclasses_become_plain_types():
-    given = OrderedDict(
+    document = OrderedDict(
         {ChangingText("a"): Rows([ChangingText("b"), Number.ONE, Quantity(1.5), (None, True)])}
     )
-    copied = plain_json(given)
+    copied = plain_json(document)
     assert copied == {"a": ["b", 1, 1.5, [None, True]]}
     assert types_in(copied) == {dict, list, str, int, float, bool, type(None)}
 
 
 def test_code_in_a_document_is_not_run_while_documents_are_compared():
     def rows() -> list[object]:
-        return [{ChangingText("k"): ChangingText(f"value {place}")} for place in range(50)]
+        return [{ChangingText("k"): ChangingText(f"value {index}")} for index in range(50)]
 
     expected, candidate = rows(), list(reversed(rows()))
     ChangingText.documents[:] = [expected, candidate]
@@ -475,7 +480,7 @@ def test_result_does_not_change_with_the_documents_of_the_caller():
     expected = {"a": [1]}
     result = fm.compare(expected, {"a": [1]})
     expected["a"].clear()
-    assert [each.expected for each in result.fields] == [1]
+    assert [field.expected for field in result.fields] == [1]
 
 
 def nested(levels: int) -> list[object]:
@@ -486,7 +491,7 @@ def nested(levels: int) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    ("given", "limit"),
+    ("make", "limit"),
     [
         pytest.param(cycle, "depth", id="cycle"),
         pytest.param(lambda: nested(201), "depth", id="depth"),
@@ -498,15 +503,15 @@ def nested(levels: int) -> list[object]:
         pytest.param(lambda: ["x" * 1_000_000] * 70, "document_bytes", id="shared-text"),
     ],
 )
-def test_limits_of_files_apply(given, limit):
+def test_limits_of_files_apply(make, limit):
     with pytest.raises(fm.LimitError) as caught:
-        plain_json(given())
+        plain_json(make())
     assert caught.value.limit == limit
 
 
-@pytest.mark.parametrize("given", [nested(200), 10**1000 - 1, {"k" * 4000: 1}], ids=["depth", "digits", "key"])  # fmt: skip
-def test_largest_values_are_accepted(given):
-    assert plain_json(given) == given
+@pytest.mark.parametrize("value", [nested(200), 10**1000 - 1, {"k" * 4000: 1}], ids=["depth", "digits", "key"])  # fmt: skip
+def test_largest_values_are_accepted(value):
+    assert plain_json(value) == value
 
 
 def test_non_finite_candidate_is_null_with_a_flag():

@@ -167,15 +167,15 @@ def test_gate_fails_if_labels_have_one_verdict(metric):
     ("rows", "options", "warning"),
     [
         pytest.param(BOTH, {"match": "exact"}, "the judge is no better than the base rate: it agrees with 0.400 of the labels, and always saying 'match' with 0.600", id="base-rate"),
-        pytest.param([{**row, "verdict": not row["verdict"]} for row in BOTH], {"match": "fuzzy"}, "matches are not more similar than other pairs", id="worse-than-a-coin"),
-        pytest.param([{**row, "verdict": not row["verdict"]} for row in BOTH], {"match": "fuzzy"}, "on labels that were held out, no threshold is better than the base rate", id="no-better-threshold"),
+        pytest.param([{**text, "verdict": not text["verdict"]} for text in BOTH], {"match": "fuzzy"}, "matches are not more similar than other pairs", id="worse-than-a-coin"),
+        pytest.param([{**text, "verdict": not text["verdict"]} for text in BOTH], {"match": "fuzzy"}, "on labels that were held out, no threshold is better than the base rate", id="no-better-threshold"),
         pytest.param(BOTH[2:], {"match": "fuzzy"}, "too few labels to measure a threshold", id="too-few-labels"),
         pytest.param([{**BOTH[3], "verdict": True}, *BOTH[3:]], {"match": "fuzzy", "target": "precision=1"}, "no threshold reaches precision 1", id="unreachable-target"),
         pytest.param([*BOTH, {**BOTH[0], "verdict": False}], {"match": "fuzzy"}, "1 pair with both verdicts", id="contradiction"),
     ],
 )  # fmt: skip
 def test_warnings(rows, options, warning):
-    assert any(warning in each for each in calibrate(rows, **options).warnings)
+    assert any(warning in text for text in calibrate(rows, **options).warnings)
 
 
 def test_better_judge_has_no_warnings():
@@ -203,7 +203,7 @@ DATES = recorded("date", (None, "match", True, "date"), (None, "wrong_value", Fa
 def test_current_threshold_of_recorded_similarities_separates_what_the_run_accepted():
     result = calibrate(FUZZY)
     assert result.threshold == 0.85
-    assert [each.similarity for each in result.judged] == [0.91, 0.86, 0.84, 0.0]
+    assert [pair.similarity for pair in result.judged] == [0.91, 0.86, 0.84, 0.0]
 
 
 def test_path_selects_the_labels_of_a_field():
@@ -313,23 +313,31 @@ def run(tmp_path_factory):
     rows = [
         {
             "id": str(number),
-            "expected": {"name": ours, "city": "Ghent", "lines": [{"text": f"line {ours}"}]},
-            "candidate": {"name": theirs, "city": "Gent", "lines": [{"text": f"line {theirs}"}]},
+            "expected": {
+                "name": expected,
+                "city": "Ghent",
+                "lines": [{"text": f"line {expected}"}],
+            },
+            "candidate": {
+                "name": candidate,
+                "city": "Gent",
+                "lines": [{"text": f"line {candidate}"}],
+            },
         }
-        for number, (ours, theirs) in enumerate(PAIRS)
+        for number, (expected, candidate) in enumerate(PAIRS)
     ]
     return fm.score(rows, rules=RULES, out=tmp_path_factory.mktemp("runs") / "run")
 
 
 def drawn(sheet):
-    return [(each.attribute, each.outcome) for each in sheet]
+    return [(label.attribute, label.outcome) for label in sheet]
 
 
 def test_equal_values_are_not_drawn_and_equal_pairs_once(run):
     sheet = fm.label(run)
     assert len(sheet) == 11
-    assert sum(each.attribute == "city" for each in sheet) == 1
-    assert all(each.expected != each.candidate for each in sheet)
+    assert sum(label.attribute == "city" for label in sheet) == 1
+    assert all(label.expected != label.candidate for label in sheet)
 
 
 def test_labels_print_where_they_come_from(run):
@@ -356,7 +364,7 @@ def test_every_attribute_and_outcome_comes_before_the_second_of_any(run):
 def test_pairs_close_to_the_threshold_come_first(run):
     similarities = {
         outcome: [
-            each.similarity for each in fm.label(run, paths=["name"]) if each.outcome == outcome
+            label.similarity for label in fm.label(run, paths=["name"]) if label.outcome == outcome
         ]
         for outcome in ("match", "wrong_value")
     }
@@ -367,11 +375,11 @@ def test_pairs_close_to_the_threshold_come_first(run):
 
 def test_seed_decides_a_random_order_and_the_order_of_cases_does_not(run, tmp_path):
     def pairs(seed, source=run):
-        return [each.pair for each in fm.label(source, order="random", seed=seed, number=6)]
+        return [label.pair for label in fm.label(source, order="random", seed=seed, number=6)]
 
     assert pairs(1) == pairs(1)
     assert any(pairs(seed) != pairs(1) for seed in range(2, 6))
-    rows = [json.loads(json.dumps({"id": each.id, "expected": each.expected, "candidate": each.candidate})) for each in fm.open_run(run.path).cases]  # fmt: skip
+    rows = [json.loads(json.dumps({"id": case.id, "expected": case.expected, "candidate": case.candidate})) for case in fm.open_run(run.path).cases]  # fmt: skip
     again = fm.score(rows[::-1], rules=RULES, out=tmp_path / "reversed")
     assert pairs(1, again) == pairs(1)
 
@@ -383,8 +391,14 @@ def test_only_the_first_of_many_pairs_are_kept(tmp_path):
     ]
     run = fm.score(rows, rules={"t": {"match": "fuzzy", "threshold": 0.5}}, out=tmp_path / "run")
     sheet = fm.label(run, number=4)
-    assert [round(each.similarity, 2) for each in sheet if each.outcome == "match"] == [0.5, 0.52]
-    assert [round(each.similarity, 2) for each in sheet if each.outcome != "match"] == [0.48, 0.46]
+    assert [round(label.similarity, 2) for label in sheet if label.outcome == "match"] == [
+        0.5,
+        0.52,
+    ]
+    assert [round(label.similarity, 2) for label in sheet if label.outcome != "match"] == [
+        0.48,
+        0.46,
+    ]
 
 
 def test_pair_that_a_guard_rejects_is_uncertain_but_matches_at_no_threshold(tmp_path):
@@ -445,8 +459,8 @@ ODD = [
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory):
     rows = [
-        {"id": str(n), "expected": {"t": ours}, "candidate": {"t": theirs}}
-        for n, (ours, theirs) in enumerate(ODD)
+        {"id": str(n), "expected": {"t": expected}, "candidate": {"t": candidate}}
+        for n, (expected, candidate) in enumerate(ODD)
     ]
     rules = {"t": {"match": "exact"}}
     return fm.label(fm.score(rows, rules=rules, out=tmp_path_factory.mktemp("odd") / "run"))
@@ -462,7 +476,7 @@ def test_filled_in_table_has_the_values_of_the_run(odd, tmp_path, delimiter):
         writer.writerows({**row, "verdict": "FALSE"} for row in rows)
     result = fm.calibrate(tmp_path / "labels.csv", match="exact", threshold=1.0)
     assert len(result.judged) == len(ODD)
-    assert {each.similarity for each in result.judged} == {0.0}  # 5 is not "5"
+    assert {pair.similarity for pair in result.judged} == {0.0}  # 5 is not "5"
     by_table = result.labels_sha256
     (tmp_path / "labels.jsonl").write_bytes(odd.to_jsonl().replace(b":null,", b":false,"))
     result = fm.calibrate(tmp_path / "labels.jsonl", match="exact")
@@ -477,8 +491,8 @@ def test_values_that_a_spreadsheet_has_converted_are_rejected(odd, tmp_path):
 
 def test_page_has_the_lines_of_the_file_without_verdicts(odd):
     text = odd.to_html().decode()
-    found = re.search(r'<script type="application/json" id="labels">(.*?)</script>', text)
-    rows = json.loads(found[1])["rows"]
+    match = re.search(r'<script type="application/json" id="labels">(.*?)</script>', text)
+    rows = json.loads(match[1])["rows"]
     lines = [json.loads(f'{row["line"]},"verdict":null}}') for row in rows]
     assert lines == [json.loads(line) for line in odd.to_jsonl().decode().splitlines()]
     assert "default-src 'none'" in text
@@ -499,12 +513,14 @@ def test_cases_of_an_evaluator(tmp_path):
     evaluators = [{"name": "header", "type": "field_accuracy", "fields": fields, "pass_threshold": 0.6}]  # fmt: skip
     run = fm.evaluate({"cases": cases, "evaluators": evaluators}, out=tmp_path / "run")
     sheet = fm.label(run, evaluator="header")
-    assert {(each.case_id, each.outcome, each.judge, each.path) for each in sheet} == {
+    assert {(label.case_id, label.outcome, label.judge, label.path) for label in sheet} == {
         ("most", "pass", "header", ""), ("one", "fail", "header", ""), ("none", "fail", "header", ""),
     }  # fmt: skip
-    failed = [each.case_id for each in sheet if each.outcome == "fail"]
+    failed = [label.case_id for label in sheet if label.outcome == "fail"]
     assert failed == ["one", "none"]
     assert (
-        fm.calibrate([{**each.to_dict(), "verdict": each.case_id == "most"} for each in sheet]).auc
+        fm.calibrate(
+            [{**label.to_dict(), "verdict": label.case_id == "most"} for label in sheet]
+        ).auc
         == 1.0
     )

@@ -153,7 +153,7 @@ def test_unparseable_candidate_has_no_fields_and_a_note():
 
 @pytest.mark.parametrize("expected", ['{"a": 1', '```json\n{"a": 1,}\n```', '{"a": NaN}'])
 def test_unreadable_expected_text_is_an_error(expected):
-    for call in (fm.compare, lambda one, other: fm.compare_many(one, [other])):
+    for call in (fm.compare, lambda expected, candidate: fm.compare_many(expected, [candidate])):
         with pytest.raises(fm.DataError, match=r"^expected: "):
             call(expected, {"a": 1})
     run = fm.score([{"id": "a", "expected": expected, "candidate": {"a": 1}}])

@@ -12,17 +12,17 @@ from fieldmark.report.render import document_csv
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def difference(tmp_path_factory):
     directory = tmp_path_factory.mktemp("runs")
     truth = [{"id": str(n), "total": n, "vendor": "Acme"} for n in range(20)]
-    worse = [{**each, "vendor": "Acne"} for each in truth]
+    worse = [{**row, "vendor": "Acne"} for row in truth]
     before = fm.score(truth, truth, out=directory / "before")
     after = fm.score(truth, worse, out=directory / "after")
     return fm.diff(before, after, max_drop={"mean_score": 0.1})
 
 
-def test_json_contains_all_changes(found):
-    document = found.to_dict()
+def test_json_contains_all_changes(difference):
+    document = difference.to_dict()
     assert document["conclusion"]["word"] == "worse"
     assert document["conclusion"]["primary"] == "macro_f1_by_attribute"
     assert document["before"]["convention"] == document["after"]["convention"] == "confusion"
@@ -40,13 +40,13 @@ def test_json_contains_all_changes(found):
     }  # fmt: skip
     assert document["errors_by_type"]["wrong_value"] == {"before": 0, "after": 20}
     assert document["shifts"] == [{"before": "match", "after": "wrong_value", "fields": 20}]
-    assert [each["cases"] for each in document["verdicts"]["changes"]] == [20]
-    assert [each["name"] for each in document["gates"]] == ["drop of mean_score"]
+    assert [change["cases"] for change in document["verdicts"]["changes"]] == [20]
+    assert [gate["name"] for gate in document["gates"]] == ["drop of mean_score"]
 
 
-def test_csv_contains_the_metrics_of_the_json(found):
-    document = found.to_dict()
-    for row in csv.DictReader(io.StringIO(document_csv(found.document()))):
+def test_csv_contains_the_metrics_of_the_json(difference):
+    document = difference.to_dict()
+    for row in csv.DictReader(io.StringIO(document_csv(difference.document()))):
         metric = document[row["kind"]][row["name"]]
         low, high = metric["interval"] or ("", "")
         assert (row["before"], row["after"]) == (str(metric["before"]), str(metric["after"]))

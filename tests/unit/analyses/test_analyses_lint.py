@@ -19,7 +19,11 @@ def _report(documents):
 
 def _found(documents, check):
     findings = _report(documents).findings
-    return [(each.attribute, each.count, each.message) for each in findings if each.check is check]
+    return [
+        (finding.attribute, finding.count, finding.message)
+        for finding in findings
+        if finding.check is check
+    ]
 
 
 def _column(values):
@@ -42,8 +46,8 @@ ISO = [f"2024-01-{day:02}" for day in range(1, 20)]
     ],
 )
 def test_types_of_an_attribute(values, message):
-    found = _found(_column(values), LintCheck.TYPES)
-    assert [each[2] for each in found] == (
+    findings = _found(_column(values), LintCheck.TYPES)
+    assert [item[2] for item in findings] == (
         [] if message is None else [f"values of several types: {message}"]
     )
 
@@ -58,8 +62,8 @@ def test_types_of_an_attribute(values, message):
     ],
 )  # fmt: skip
 def test_impossible_dates(values, count):
-    found = _found(_column(values), LintCheck.IMPOSSIBLE_DATE)
-    assert [each[1] for each in found] == ([count] if count else [])
+    findings = _found(_column(values), LintCheck.IMPOSSIBLE_DATE)
+    assert [item[1] for item in findings] == ([count] if count else [])
 
 
 def test_an_impossible_date_is_found_by_the_name_of_the_attribute():
@@ -77,8 +81,8 @@ def test_an_impossible_date_is_found_by_the_name_of_the_attribute():
     ],
 )  # fmt: skip
 def test_values_unlike_the_others(values, message):
-    found = [each[2] for each in _found(_column(values), LintCheck.UNLIKE_OTHERS)]
-    assert found == ([] if message is None else [message])
+    findings = [finding[2] for finding in _found(_column(values), LintCheck.UNLIKE_OTHERS)]
+    assert findings == ([] if message is None else [message])
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_values_unlike_the_others(values, message):
     ],
 )  # fmt: skip
 def test_mixed_formats(values, messages):
-    assert [each[2] for each in _found(_column(values), LintCheck.FORMATS)] == messages
+    assert [finding[2] for finding in _found(_column(values), LintCheck.FORMATS)] == messages
 
 
 INVOICE = {"number": "A-1", "total": 5, "vendor": "Acme"}
@@ -113,8 +117,8 @@ INVOICE = {"number": "A-1", "total": 5, "vendor": "Acme"}
     ],
 )
 def test_duplicate_documents(documents, count):
-    found = _found(documents, LintCheck.DUPLICATE_DOCUMENT)
-    assert [each[1] for each in found] == ([count] if count else [])
+    findings = _found(documents, LintCheck.DUPLICATE_DOCUMENT)
+    assert [item[1] for item in findings] == ([count] if count else [])
 
 
 def test_duplicate_ids():
@@ -135,8 +139,8 @@ def test_duplicate_ids():
     ],
 )
 def test_fields_that_are_always_empty(values, count):
-    found = _found(_column(values), LintCheck.ALWAYS_EMPTY)
-    assert [each[1] for each in found] == ([count] if count else [])
+    findings = _found(_column(values), LintCheck.ALWAYS_EMPTY)
+    assert [item[1] for item in findings] == ([count] if count else [])
 
 
 def _lines(*amounts, **others):
@@ -167,7 +171,7 @@ def _lines(*amounts, **others):
     ],
 )  # fmt: skip
 def test_totals(document, faults):
-    assert [each[0] for each in _found([document], LintCheck.TOTALS)] == faults
+    assert [finding[0] for finding in _found([document], LintCheck.TOTALS)] == faults
 
 
 @pytest.mark.parametrize(
@@ -183,8 +187,8 @@ def test_totals(document, faults):
     ],
 )
 def test_nearly_equal_spellings(values, count):
-    found = _found(_column(values), LintCheck.SPELLING)
-    assert [each[1] for each in found] == ([count] if count else [])
+    findings = _found(_column(values), LintCheck.SPELLING)
+    assert [item[1] for item in findings] == ([count] if count else [])
 
 
 def test_clean_documents_have_no_findings():
@@ -227,7 +231,7 @@ def test_memory_is_bounded_and_notes_say_what_was_not_checked(monkeypatch, limit
 
 def test_numbers_too_long_for_text_can_be_checked():
     report = _report([{"lines": [{"amount": 10**5000}], "total": 10**5001}, {"total": "x"}])
-    assert {each.check for each in report.findings} == {LintCheck.TYPES, LintCheck.TOTALS}
+    assert {finding.check for finding in report.findings} == {LintCheck.TYPES, LintCheck.TOTALS}
 
 
 @given(any_json)

@@ -81,8 +81,8 @@ def test_decision_and_the_truth_that_follows(
     tmp_path, case, path, decision, value, field, expected
 ):
     run = scored(tmp_path)
-    given = {"value": value} if decision == "correction" else {}
-    made = fm.add_review(run, case, path, decision, comment="why", **given)
+    options = {"value": value} if decision == "correction" else {}
+    made = fm.add_review(run, case, path, decision, comment="why", **options)
     assert (made.case_id, made.path, made.decision, made.comment) == (case, path, decision, "why")
     assert made.by
     assert made.at
@@ -95,10 +95,10 @@ def test_items_are_corrected_where_they_are_in_the_truth(tmp_path):
     run = scored(tmp_path)
     stored = open_run(run.path)
     case = stored.find("a")
-    wrong = [each.field for each in truth_fields(case) if each.field.path.startswith("items")]
-    for each in wrong:
-        if each.outcome != "match":
-            decide(stored, case, each, Decision.ACCEPT_CANDIDATE)
+    wrong = [field.field for field in truth_fields(case) if field.field.path.startswith("items")]
+    for entry in wrong:
+        if entry.outcome != "match":
+            decide(stored, case, entry, Decision.ACCEPT_CANDIDATE)
     # An extra item is appended as one item; one at another index is changed in place.
     assert corrected(run)["a"]["items"] == [
         {"text": "Bolts", "count": 3},
@@ -112,7 +112,7 @@ def test_missing_and_extra_items_with_the_same_index_are_different_fields(tmp_pa
     run = scored(tmp_path, truth, [{"id": "a", "items": [{"text": "completely other"}]}])
     stored = open_run(run.path)
     case = stored.find("a")
-    missing, extra = sorted((each.field for each in truth_fields(case)), key=lambda f: f.outcome)[
+    missing, extra = sorted((field.field for field in truth_fields(case)), key=lambda f: f.outcome)[
         ::-1
     ]
     assert (missing.path, missing.outcome) == (extra.path, "omission")
@@ -128,7 +128,7 @@ def test_decision_that_does_not_fit_into_the_truth_is_refused(tmp_path):
     truth, candidates = [{"id": "a", "x": {"k": 1}}], [{"id": "a", "x": ["new"]}]
     run = scored(tmp_path, truth, candidates)
     (extra,) = [
-        each.field.path for each in fm.review_queue(run).fields if "k" not in each.field.path
+        field.field.path for field in fm.review_queue(run).fields if "k" not in field.field.path
     ]
     with pytest.raises(ConfigError, match="another structure there"):
         fm.add_review(run, "a", extra, "accept_candidate")
@@ -166,12 +166,12 @@ def test_comment_after_a_decision_keeps_it(tmp_path):
     run = scored(tmp_path)
     fm.add_review(run, "a", "total", "accept_candidate")
     fm.add_review(run, "a", "total", "comment", comment="seen on page 2")
-    (found,) = fm.review(run).fields
-    assert (found.review.decision, found.review.comment) == ("accept_candidate", "seen on page 2")
+    (field,) = fm.review(run).fields
+    assert (field.review.decision, field.review.comment) == ("accept_candidate", "seen on page 2")
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         pytest.param(("z", "total", "accept_truth"), "case 'z' not found", id="case"),
         pytest.param(("a", "tota", "accept_truth"), "no compared field 'tota'", id="path"),
@@ -180,10 +180,10 @@ def test_comment_after_a_decision_keeps_it(tmp_path):
         pytest.param(("a", "total", "comment"), "must not be empty", id="no-comment"),
     ],
 )
-def test_invalid_decision_is_an_error_and_is_not_saved(tmp_path, given, message):
+def test_invalid_decision_is_an_error_and_is_not_saved(tmp_path, arguments, message):
     run = scored(tmp_path)
     with pytest.raises(ConfigError, match=message):
-        fm.add_review(run, *given)
+        fm.add_review(run, *arguments)
     assert not (run.path / REVIEWS).exists()
 
 
@@ -200,7 +200,7 @@ def test_decision_on_a_field_that_was_reviewed_in_the_meantime_is_not_saved(tmp_
     run = scored(tmp_path)
     stored = open_run(run.path)
     case = stored.find("a")
-    field = next(each.field for each in truth_fields(case) if each.field.path == "total")
+    field = next(row.field for row in truth_fields(case) if row.field.path == "total")
     first = decide(stored, case, field, Decision.ACCEPT_TRUTH, replaces="")
     with pytest.raises(ConfigError, match="in the meantime; nothing was saved"):
         decide(stored, case, field, Decision.ACCEPT_CANDIDATE, replaces="")
@@ -214,9 +214,9 @@ def test_decision_on_other_values_is_noticed_and_does_not_count(tmp_path):
     fm.add_review(run, "b", "total", "accept_candidate")
     other = scored(tmp_path / "two", candidates=[{**CANDIDATES[0], "total": 66}])
     (other.path / REVIEWS).write_bytes((run.path / REVIEWS).read_bytes())
-    found = fm.review(other)
-    assert len(found) == 1  # the case b still has no candidate
-    (stale,) = found.unapplied
+    review = fm.review(other)
+    assert len(review) == 1  # the case b still has no candidate
+    (stale,) = review.unapplied
     assert (stale.review.path, stale.problem) == (
         "total",
         "the values of the field have changed since it was reviewed",
@@ -256,21 +256,21 @@ def test_metrics_are_those_of_scoring_the_exported_truth(tmp_path, options):
     queue = fm.review_queue(run, "random")
     stored = open_run(run.path)
     choices = [Decision.ACCEPT_CANDIDATE, Decision.CORRECTION, Decision.ACCEPT_TRUTH]
-    for number, each in enumerate(queue.fields):
-        if each.field.outcome == "match":
+    for number, field in enumerate(queue.fields):
+        if field.field.outcome == "match":
             continue
         value = {"value": "Z"} if number % 3 == 1 else {}
-        decide(stored, stored.find(each.field.case_id), each.field, choices[number % 3], **value)
+        decide(stored, stored.find(field.field.case_id), field.field, choices[number % 3], **value)
     fm.add_review(run, "a", "vendor", "ambiguous")
-    found = fm.review(run)
-    assert found.note == ""
-    beside = found.export(tmp_path / "reviewed.jsonl")
+    review = fm.review(run)
+    assert review.note == ""
+    beside = review.export(tmp_path / "reviewed.jsonl")
     assert beside == rules_path(tmp_path / "reviewed.jsonl")
     again = fm.score(tmp_path / "reviewed.jsonl", CANDIDATES, **{**options, "rules": beside})
-    assert again.summary.metrics == found.effect.after.metrics
-    assert again.summary.micro == found.effect.after.micro
-    assert again.summary.attributes == found.effect.after.attributes
-    assert again.summary.metrics != found.effect.before.metrics
+    assert again.summary.metrics == review.effect.after.metrics
+    assert again.summary.micro == review.effect.after.micro
+    assert again.summary.attributes == review.effect.after.attributes
+    assert again.summary.metrics != review.effect.before.metrics
 
 
 def test_other_rules_are_not_applied(tmp_path):
@@ -294,9 +294,9 @@ def test_evaluations_are_not_computed_again_but_exported(tmp_path):
     )
     run = fm.evaluate(tmp_path / "a.eval.yaml", out=tmp_path / "run")
     fm.add_review(run, "a", "x", "accept_candidate")
-    found = fm.review(run)
-    assert found.effect is None
-    assert "run the evaluation again" in found.note
+    review = fm.review(run)
+    assert review.effect is None
+    assert "run the evaluation again" in review.note
     assert corrected(run) == {"a": {"x": 2}}
 
 
@@ -324,11 +324,11 @@ invoice = st.fixed_dictionaries(
 
 @given(invoice, invoice)
 def test_accepting_every_candidate_leaves_no_mistakes(expected, candidate):
-    found = fm.compare(expected, candidate)
+    result = fm.compare(expected, candidate)
     changes = [
-        Change(each, each.field.candidate)
-        for each in truth_fields(found)
-        if each.field.outcome != "match"
+        Change(field, field.field.candidate)
+        for field in truth_fields(result)
+        if field.field.outcome != "match"
     ]
     again = fm.compare(corrected_document(expected, changes, candidate), candidate)
     assert again.stats.errors.total == 0
@@ -338,15 +338,15 @@ def test_accepting_every_candidate_leaves_no_mistakes(expected, candidate):
 def test_every_change_fits_or_is_refused_and_others_keep_their_values(pair):
     expected, candidate = pair
     unfit = set()
-    for each in truth_fields(fm.compare(expected, candidate)):
-        field = each.field
+    for row in truth_fields(fm.compare(expected, candidate)):
+        field = row.field
         try:
-            truth = corrected_document(expected, [Change(each, "reviewed")])
+            truth = corrected_document(expected, [Change(row, "reviewed")])
         except UnfitChangeError:
             unfit.add(field.outcome)
             continue
         if field.expected is not fm.MISSING:
-            back = corrected_document(truth, [Change(each, field.expected)])
+            back = corrected_document(truth, [Change(row, field.expected)])
             assert back == expected
     assert unfit <= {"hallucination"}  # only what the truth does not have may not fit
 
@@ -361,25 +361,25 @@ def test_decisions_are_labels_for_calibration(tmp_path):
     fm.add_review(run, "b", "total", "accept_truth")  # there is no pair
     fm.add_review(run, "c", "vendor", "correction", value="Y")  # says nothing about the pair
     labels = fm.review(run).labels
-    assert [(each.path, each.verdict) for each in labels] == [("vendor", True), ("total", False)]
-    measured = fm.calibrate([each.to_dict() for each in labels], match="fuzzy")
+    assert [(label.path, label.verdict) for label in labels] == [("vendor", True), ("total", False)]
+    measured = fm.calibrate([label.to_dict() for label in labels], match="fuzzy")
     assert measured.best.agreement.share == 1.0
     fm.add_review(run, "a", "vendor", "accept_candidate")  # the truth was wrong
-    assert [each.path for each in fm.review(run).labels] == ["total"]
+    assert [label.path for label in fm.review(run).labels] == ["total"]
 
 
 # --- queues ---------------------------------------------------------------------------------------
 
 
 def paths(queue) -> list[tuple[str, str]]:
-    return [(each.field.case_id, each.field.path) for each in queue.fields]
+    return [(field.field.case_id, field.field.path) for field in queue.fields]
 
 
 def test_most_costly_errors_come_first(tmp_path):
     run = scored(tmp_path)
     queue = fm.review_queue(run)
     assert paths(queue)[:2] == [("c", "vendor"), ("b", "total")]
-    costs = [each.cost for each in queue.fields]
+    costs = [field.cost for field in queue.fields]
     assert costs == sorted(costs, reverse=True)
     # The cost of the only mistake of a case is what its score lacks.
     assert queue.fields[0].cost == pytest.approx(1 - run.cases["c"].score)
@@ -414,7 +414,7 @@ def test_lowest_confidence_comes_first(tmp_path):
     pairs = [({"total": n}, {"total": {"value": n, "confidence": 1 - n / 10}}) for n in range(1, 6)]
     run = fm.score(pairs, confidence=True, out=tmp_path / "run")
     queue = fm.review_queue(run, "confidence", number=2)
-    assert [each.field.confidence for each in queue.fields] == [0.5, 0.6]
+    assert [field.field.confidence for field in queue.fields] == [0.5, 0.6]
     with pytest.raises(ConfigError, match="no confidences"):
         fm.review_queue(scored(tmp_path / "other"), "confidence")
 
@@ -427,7 +427,7 @@ def test_fields_on_which_runs_differ_come_first(tmp_path):
     first = queue.fields[0]
     assert (first.field.path, first.agreement) == ("total", 0.0)
     assert [value for _, value in first.votes] == [6, 5, 4]
-    assert all(each.agreement < 1 for each in queue.fields)
+    assert all(field.agreement < 1 for field in queue.fields)
     with pytest.raises(ConfigError, match="at least two runs"):
         fm.review_queue(run, "disagreement")
 
@@ -447,7 +447,7 @@ def test_queue_says_which_fields_are_decided(tmp_path):
     fm.add_review(run, "c", "vendor", "accept_truth")
     fm.add_review(run, "b", "total", "comment", comment="hm")
     queue = fm.review_queue(run)
-    assert [each.decided for each in queue.fields[:2]] == [True, False]
+    assert [field.decided for field in queue.fields[:2]] == [True, False]
     assert queue.fields[1].review.comment == "hm"
     assert (queue.decided, json.loads(json.dumps(queue.to_dict()))["decided"]) == (1, 1)
 

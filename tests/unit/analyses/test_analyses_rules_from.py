@@ -138,9 +138,11 @@ def test_the_rules_of_a_model_are_a_rules_file(tmp_path):
     rules.save(tmp_path / "rules.yaml")
     loaded = load_rules(tmp_path / "rules.yaml")
     assert loaded.warnings == ()
-    assert [rule.path for rule in loaded.rules.fields] == [each["path"] for each in rules["fields"]]
-    for each in (rules, tmp_path / "rules.yaml"):
-        result = fm.compare(EXPECTED, CANDIDATE, rules=each)
+    assert [rule.path for rule in loaded.rules.fields] == [
+        field["path"] for field in rules["fields"]
+    ]
+    for source in (rules, tmp_path / "rules.yaml"):
+        result = fm.compare(EXPECTED, CANDIDATE, rules=source)
         assert result.misses == ()
         assert result.counts.tp == 17
 
@@ -159,7 +161,7 @@ def test_the_rules_of_a_model_are_a_rules_file(tmp_path):
 def test_the_rules_of_a_model_find_mistakes(change, missed):
     result = fm.compare(EXPECTED, {**CANDIDATE, **change}, rules=fm.rules_from(Invoice))
     assert result.misses
-    assert all(each.startswith(missed) for each in result.misses)
+    assert all(miss.startswith(missed) for miss in result.misses)
 
 
 def test_a_proposal_is_a_mapping_that_can_be_stored(tmp_path):
@@ -205,7 +207,7 @@ class Described:
     ],
 )
 def test_sources(source, paths):
-    assert [each["path"] for each in fm.rules_from(source)["fields"]] == paths
+    assert [field["path"] for field in fm.rules_from(source)["fields"]] == paths
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.yaml", "a.yml"])

@@ -41,8 +41,8 @@ def steps(*values):
     ],
 )  # fmt: skip
 def test_conclusion_says_when_to_stop(values, best, conclusion):
-    found = trend(steps(*values))
-    assert (found.best, found.conclusion) == (best, conclusion)
+    result = trend(steps(*values))
+    assert (result.best, result.conclusion) == (best, conclusion)
 
 
 @pytest.mark.parametrize(
@@ -55,16 +55,16 @@ def test_conclusion_says_when_to_stop(values, best, conclusion):
     ],
 )
 def test_metric_where_lower_is_better_must_fall(values, best, conclusion):
-    found = trend(steps(*values), less_is_better=True)
-    assert (found.best, found.conclusion, found.target) == (best, conclusion, 0.0)
-    assert found.steps[1].gain == pytest.approx(values[0] - values[1])
+    result = trend(steps(*values), less_is_better=True)
+    assert (result.best, result.conclusion, result.target) == (best, conclusion, 0.0)
+    assert result.steps[1].gain == pytest.approx(values[0] - values[1])
 
 
 @pytest.mark.parametrize("less_is_better", [False, True])
 def test_the_first_of_two_equal_values_is_the_best(less_is_better):
     for values in ((0.7374999999999999, 0.7375), (0.7375, 0.7374999999999999)):
-        found = trend([("first", values[0]), ("second", values[1])], less_is_better=less_is_better)
-        assert found.best == "first"
+        result = trend([("first", values[0]), ("second", values[1])], less_is_better=less_is_better)
+        assert result.best == "first"
 
 
 @pytest.mark.parametrize("values", [[0.5], [None, 1.0]])
@@ -75,10 +75,10 @@ def test_share_cannot_have_a_target_above_one(values):
 
 
 def test_gains_are_relative_to_the_previous_best():
-    found = trend(steps(0.5, 0.7, 0.6, 0.75))
-    assert [step.gain for step in found.steps] == [None, *map(pytest.approx, (0.2, -0.1, 0.05))]
-    assert [step.best for step in found.steps] == [0.5, 0.7, 0.7, 0.75]
-    assert [step.progress for step in found.steps] == [True, True, False, True]
+    result = trend(steps(0.5, 0.7, 0.6, 0.75))
+    assert [step.gain for step in result.steps] == [None, *map(pytest.approx, (0.2, -0.1, 0.05))]
+    assert [step.best for step in result.steps] == [0.5, 0.7, 0.7, 0.75]
+    assert [step.progress for step in result.steps] == [True, True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def test_a_run_has_several_names(runs, name, number):
     assert opened.summary == runs[number].summary
     assert opened.path.name == runs[number].path.name
     for table in ("cases", "fields", "attributes"):
-        ours, theirs = (getattr(run, table).to_arrow() for run in (opened, runs[number]))
-        assert ours.equals(theirs)
+        expected, candidate = (getattr(run, table).to_arrow() for run in (opened, runs[number]))
+        assert expected.equals(candidate)
 
 
 def test_runs_in_another_directory(tmp_path):

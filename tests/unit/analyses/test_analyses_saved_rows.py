@@ -45,8 +45,8 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     (folder / "rules.yaml").write_text(RULES)
     truth = [
-        {**each, "id": f"case {number}", "group": number % 2}
-        for number, each in enumerate(candidates(-100 * 12))
+        {**candidate, "id": f"case {number}", "group": number % 2}
+        for number, candidate in enumerate(candidates(-100 * 12))
     ]
     return [
         fm.score(truth, list(candidates(shift)), rules=folder / "rules.yaml",
@@ -67,9 +67,9 @@ def test_analyses_are_the_same_if_rows_are_parsed_as_a_whole(runs, monkeypatch):
     decode, divided = CaseDecoder.decode, []
 
     def counted(self, line):
-        found = decode(self, line)
-        divided.append(found is not None)
-        return found
+        decoded = decode(self, line)
+        divided.append(decoded is not None)
+        return decoded
 
     monkeypatch.setattr(CaseDecoder, "decode", counted)
     fast = analyses(runs)

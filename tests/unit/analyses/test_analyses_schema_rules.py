@@ -208,9 +208,9 @@ class TestOptions:
 
     def test_options_of_items(self):
         lines = {"type": "array", "items": LINE, "x-fieldmark": {"align": "key", "key": ["sku"]}}
-        found = settings_of(lines)
-        assert found["x"] == {"align": "key", "key": ["sku"]}
-        assert list(found) == ["x", "x[*].sku", "x[*].description", "x[*].n"]
+        settings = settings_of(lines)
+        assert settings["x"] == {"align": "key", "key": ["sku"]}
+        assert list(settings) == ["x", "x[*].sku", "x[*].description", "x[*].n"]
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -281,8 +281,8 @@ class TestReferences:
         assert "other files are not read" in str(warnings[0])
 
     def test_anchors_are_resolved(self):
-        found = settings_of({"$ref": "#day"}, day={"$anchor": "day", "format": "date"})
-        assert found == {"x": {"match": "date"}}
+        settings = settings_of({"$ref": "#day"}, day={"$anchor": "day", "format": "date"})
+        assert settings == {"x": {"match": "date"}}
 
 
 def doubling(levels):
@@ -309,8 +309,8 @@ def wide(names, branches):
 def mutual(number):
     """Definitions that all contain each other."""
     names = [f"d{n}" for n in range(number)]
-    each = {"properties": {name: {"$ref": f"#/$defs/{name}"} for name in names}}
-    return {"$ref": "#/$defs/d0", "$defs": dict.fromkeys(names, each)}
+    definition = {"properties": {name: {"$ref": f"#/$defs/{name}"} for name in names}}
+    return {"$ref": "#/$defs/d0", "$defs": dict.fromkeys(names, definition)}
 
 
 class TestLimits:
@@ -453,10 +453,10 @@ def test_no_rule_matches_text_with_other_digits(schema, name, expected, candidat
     if digits[0] == digits[1]:
         return
     (rule,) = read_rules(settings_list({"properties": {name: schema}})).rules.fields
-    found = rule.comparator.compare(expected, candidate)
-    if rule.comparator.name in ("date", "numeric_tolerance") and found.matched:
+    comparison = rule.comparator.compare(expected, candidate)
+    if rule.comparator.name in ("date", "numeric_tolerance") and comparison.matched:
         return  # 1/2/03 and 2003-01-02 are the same day, and 1.0 is 1
-    assert not found.matched
+    assert not comparison.matched
 
 
 def settings_list(schema):

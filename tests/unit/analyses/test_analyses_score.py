@@ -70,7 +70,10 @@ def test_run_is_saved_to_out(tmp_path):
     assert json.loads((run.path / "summary.json").read_text()) == run.to_dict()
     manifest = json.loads((run.path / "manifest.json").read_text())
     assert manifest["inputs"] == [{"name": "(in memory)"}] * 2
-    assert [each.path for each in open_run(run.path).compared_attributes] == ["name", "total"]
+    assert [attribute.path for attribute in open_run(run.path).compared_attributes] == [
+        "name",
+        "total",
+    ]
 
 
 def test_invalid_input_creates_no_run_directory(tmp_path):

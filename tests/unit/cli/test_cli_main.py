@@ -25,16 +25,18 @@ def test_package_runs_as_a_module():
     assert (done.returncode, done.stdout, done.stderr) == (0, version, "")
 
 
-@pytest.mark.parametrize(("given", "used"), [({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")])
-def test_idle_threads_of_numpy_sleep_at_once_unless_the_user_sets_when(given, used):
+@pytest.mark.parametrize(
+    ("variables", "used"), [({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")]
+)
+def test_idle_threads_of_numpy_sleep_at_once_unless_the_user_sets_when(variables, used):
     code = (
         "import os, sys; from fieldmark.cli.main import main\n"
         "sys.argv = ['fieldmark', '--version']\n"
         "try: main()\n"
         "finally: print(os.environ['OPENBLAS_THREAD_TIMEOUT'])\n"
     )
-    others = {name: each for name, each in os.environ.items() if not name.startswith("OPENBLAS")}
-    environment = {**others, **given}
+    others = {name: item for name, item in os.environ.items() if not name.startswith("OPENBLAS")}
+    environment = {**others, **variables}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == used

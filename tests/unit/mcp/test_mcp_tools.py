@@ -110,33 +110,33 @@ def test_result_is_that_of_the_command(call, tool, arguments, expected):
 
 
 def test_score_has_the_metrics_of_the_command_and_the_worst_cases(call):
-    found = call("score", **FILES, rules="rules.yaml", min={"micro_f1": 0.99}).structured_content
+    result = call("score", **FILES, rules="rules.yaml", min={"micro_f1": 0.99}).structured_content
     run = fm.score(*FILES.values(), rules="rules.yaml", min={"micro_f1": 0.99})
     expected = as_json(run.to_dict())
-    assert {key: found[key] for key in expected} == expected
-    assert not found["passed"]
-    assert set(found) - set(expected) == {"worst_cases", "notes"}
-    assert [case["case_id"] for case in found["worst_cases"]] == ["b", "a"]
-    f1 = [each["f1"] for each in found["attributes"].values()]
+    assert {key: result[key] for key in expected} == expected
+    assert not result["passed"]
+    assert set(result) - set(expected) == {"worst_cases", "notes"}
+    assert [case["case_id"] for case in result["worst_cases"]] == ["b", "a"]
+    f1 = [value["f1"] for value in result["attributes"].values()]
     assert f1 == sorted(f1)
 
 
 def test_only_mistakes_of_a_case_are_shown(call):
-    found = call("show", run="first", case="b", only_mistakes=True).structured_content
-    assert {each["outcome"] for each in found["outcomes"]} == {"wrong_value", "omission"}
+    result = call("show", run="first", case="b", only_mistakes=True).structured_content
+    assert {outcome["outcome"] for outcome in result["outcomes"]} == {"wrong_value", "omission"}
 
 
 def test_rules_that_are_proposed_can_be_used(call):
-    found = call("infer", **FILES).structured_content
-    assert {"total", "vendor"} <= set(found["reasons"])
-    assert not call("score", **FILES, rules=found["rules"]).is_error
+    result = call("infer", **FILES).structured_content
+    assert {"total", "vendor"} <= set(result["reasons"])
+    assert not call("score", **FILES, rules=result["rules"]).is_error
 
 
 def test_options_for_reading_rows_are_used(call, base):
     rows = [{"key": "a", "want": {"t": 1}, "got": {"t": 1}}]
     (base / "root" / "rows.jsonl").write_text(lines(rows), "utf-8")
-    found = call("score", truth="rows.jsonl", id="key", expected="want", candidate="got")
-    assert found.structured_content["micro"]["f1"] == 1
+    result = call("score", truth="rows.jsonl", id="key", expected="want", candidate="got")
+    assert result.structured_content["micro"]["f1"] == 1
 
 
 def test_long_results_are_shortened_and_say_how_much_there_was(call, base):
@@ -144,10 +144,10 @@ def test_long_results_are_shortened_and_say_how_much_there_was(call, base):
     (base / "root" / "wide.jsonl").write_text(lines([{"id": "a", **wide}]), "utf-8")
     (base / "root" / "other.jsonl").write_text(lines([{"id": "a", "\ud800": [10**40]}]), "utf-8")
     fm.score("wide.jsonl", "other.jsonl", out="runs/wide")
-    found = call("show", run="wide", case="a", top=100)
-    assert len(found.content[0].text.encode()) <= MAX_CHARACTERS
-    shown = len(found.structured_content["outcomes"])
-    assert found.structured_content["shortened"]["outcomes"] == f"{shown} of 201 items"
+    result = call("show", run="wide", case="a", top=100)
+    assert len(result.content[0].text.encode()) <= MAX_CHARACTERS
+    shown = len(result.structured_content["outcomes"])
+    assert result.structured_content["shortened"]["outcomes"] == f"{shown} of 201 items"
     scored = call("score", truth="wide.jsonl", predictions="other.jsonl").structured_content
     assert scored["shortened"]["attributes"] == "10 of 201 keys"
     assert len(scored["attributes"]) == 10
@@ -157,10 +157,10 @@ def test_text_that_is_not_unicode_and_long_integers_can_be_sent(call, base):
     row = {"id": "a", "\ud800": "\udfff", "number": 10**40, "infinite": 1e300}
     (base / "root" / "odd.jsonl").write_text(lines([row]), "utf-8")
     fm.score("odd.jsonl", "odd.jsonl", out="runs/odd")
-    found = call("show", run="odd", case="a")
-    assert found.model_dump_json()
+    result = call("show", run="odd", case="a")
+    assert result.model_dump_json()
     assert {"\\udfff", 10**40} <= {
-        each["expected"] for each in found.structured_content["outcomes"]
+        outcome["expected"] for outcome in result.structured_content["outcomes"]
     }
 
 
@@ -186,7 +186,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "argument", "others"), PLACES, ids=lambda each: str(each)[:12])
+@pytest.mark.parametrize(("tool", "argument", "others"), PLACES, ids=lambda value: str(value)[:12])
 def test_paths_out_of_the_roots_are_refused(base, call, tool, argument, others):
     root = base / "root"
     (root / "linked.jsonl").symlink_to(base / "secret.jsonl")

@@ -174,15 +174,18 @@ def test_the_list_has_one_line_per_case_and_counts_the_rest():
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_joined_pieces_are_the_original_strings(expected, candidate):
-    ours, theirs = differing_pieces(expected, candidate)
-    assert "".join(piece.text for piece in ours) == expected
-    assert "".join(piece.text for piece in theirs) == candidate
-    shared = [[piece.text for piece in side if piece.shared] for side in (ours, theirs)]
+    expected_pieces, candidate_pieces = differing_pieces(expected, candidate)
+    assert "".join(piece.text for piece in expected_pieces) == expected
+    assert "".join(piece.text for piece in candidate_pieces) == candidate
+    shared = [
+        [piece.text for piece in side if piece.shared]
+        for side in (expected_pieces, candidate_pieces)
+    ]
     assert "".join(shared[0]) == "".join(shared[1])
 
 
 @pytest.mark.parametrize(
-    ("expected", "candidate", "ours", "theirs"),
+    ("expected", "candidate", "only_expected", "only_candidate"),
     [
         pytest.param("Smith", "Smyth", ["i"], ["y"], id="replaced"),
         pytest.param("Smith", "Smiths", [], ["s"], id="added"),
@@ -192,6 +195,9 @@ def test_joined_pieces_are_the_original_strings(expected, candidate):
         pytest.param("same", "same", [], [], id="equal"),
     ],
 )
-def test_differing_pieces_are_marked(expected, candidate, ours, theirs):
+def test_differing_pieces_are_marked(expected, candidate, only_expected, only_candidate):
     sides = differing_pieces(expected, candidate)
-    assert [[p.text for p in side if not p.shared] for side in sides] == [ours, theirs]
+    assert [[p.text for p in side if not p.shared] for side in sides] == [
+        only_expected,
+        only_candidate,
+    ]

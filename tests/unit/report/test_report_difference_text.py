@@ -39,8 +39,8 @@ def test_a_change_is_never_shown_as_none(before, after, text):
 def test_cases_that_changed_with_the_same_score_are_not_unchanged(tmp_path):
     truth = [{"a": 1, "b": 2}] * 2
     candidates = {"before": [{"a": 1}, {"a": 1}], "after": [{"b": 2}, {"a": 1}]}
-    for name, found in candidates.items():
-        fm.score(list(zip(truth, found, strict=True)), out=tmp_path / name)
+    for name, rows in candidates.items():
+        fm.score(list(zip(truth, rows, strict=True)), out=tmp_path / name)
     diff = fm.diff(tmp_path / "before", tmp_path / "after")
     text = "0 improved, 0 worse, 1 unchanged, 1 changed with the same score"
     assert f": {text}\n" in repr(diff)

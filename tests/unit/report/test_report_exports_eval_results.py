@@ -44,11 +44,11 @@ def compute_aggregate_metrics(eval_results):
     """Compute macro and micro averages by the guide."""
     number = len(eval_results)
     macro = {
-        name: sum(each["metrics"][name] for each in eval_results) / number
+        name: sum(result["metrics"][name] for result in eval_results) / number
         for name in ("precision", "recall", "f1")
     }
     tp, fp, fn = (
-        sum(each["metrics"][name] for each in eval_results)
+        sum(result["metrics"][name] for result in eval_results)
         for name in ("true_positives", "false_positives", "false_negatives")
     )
     precision = tp / (tp + fp) if tp + fp else 0
@@ -89,10 +89,10 @@ def written(run, tmp_path):
 def test_metrics_follow_the_guide(tmp_path, convention, both):
     fm.score(TRUTH, CANDIDATES, convention=convention, out=tmp_path / "run")
     document = written(shown(tmp_path / "run"), tmp_path)
-    for each in document["eval_results"]:
-        total = each["metrics"]["total_gt_fields"]
-        expected = compute_metrics(total, each["errors_by_type"], both=both)
-        assert each["metrics"] == pytest.approx(expected)
+    for result in document["eval_results"]:
+        total = result["metrics"]["total_gt_fields"]
+        expected = compute_metrics(total, result["errors_by_type"], both=both)
+        assert result["metrics"] == pytest.approx(expected)
     aggregate = compute_aggregate_metrics(document["eval_results"])
     assert flat(document["aggregate"]) == pytest.approx(flat(aggregate))
 
@@ -151,4 +151,6 @@ def test_without_evals_every_rate_is_zero(ordinary, tmp_path):
 
 def test_hostile_ids_are_unchanged(hostile, tmp_path):
     document = written(hostile, tmp_path)
-    assert [each["eval_id"] for each in document["eval_results"]] == [c.id for c in hostile.cases()]
+    assert [result["eval_id"] for result in document["eval_results"]] == [
+        c.id for c in hostile.cases()
+    ]

@@ -42,14 +42,14 @@ def run(tmp_path_factory):
 
 
 def details(results):
-    return {each["name"]: each["details"] for each in results}["judge"]
+    return {result["name"]: result["details"] for result in results}["judge"]
 
 
 def test_tables_of_fields_have_the_results_in_the_first_row_of_a_case(run, tmp_path):
     OutcomesCsv().write(run, tmp_path / "out.csv")
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text("utf-8").splitlines()))
-    found = {row["case_id"]: row["evaluator_results"] for row in rows if row["evaluator_results"]}
-    assert [details(json.loads(found[name])) for name in ("a", "none")] == [{"words": 3}] * 2
+    by_case = {row["case_id"]: row["evaluator_results"] for row in rows if row["evaluator_results"]}
+    assert [details(json.loads(by_case[name])) for name in ("a", "none")] == [{"words": 3}] * 2
     from pyarrow import parquet
 
     Parquet().write(run, tmp_path / "out.parquet")
@@ -62,7 +62,7 @@ def test_tables_of_fields_have_the_results_in_the_first_row_of_a_case(run, tmp_p
 def test_documents_have_the_results_of_each_case(run, tmp_path):
     Json().write(run, tmp_path / "out.json")
     EvalResults().write(run, tmp_path / "eval.json")
-    whole, evals = (json.loads((tmp_path / each).read_text()) for each in ("out.json", "eval.json"))
+    whole, evals = (json.loads((tmp_path / item).read_text()) for item in ("out.json", "eval.json"))
     for case in (whole["cases"][0], evals["eval_results"][0]):
         assert details(case["evaluator_results"]) == {"words": 3}
     assert whole["summary"]["evaluators"]["typo"]["error"].startswith(ERROR)

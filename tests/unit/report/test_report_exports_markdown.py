@@ -54,15 +54,15 @@ def test_no_text_ends_its_cell():
 
 def test_the_report_has_gates_metrics_worst_attributes_and_worst_cases(run):
     text = markdown(run)
-    head, *rest = text.splitlines()
+    head, *others = text.splitlines()
     assert head == "### `run`: **failed**"
-    assert rest[1].startswith("- gate **failed**: `micro.f1 is 0.4706, must be at least 0.9`")
-    assert rest[2].startswith("- gate passed: `rqs is ")
-    [pooled] = [line for line in rest if line.startswith("| Micro F1 | 0.471 | ")]
+    assert others[1].startswith("- gate **failed**: `micro.f1 is 0.4706, must be at least 0.9`")
+    assert others[2].startswith("- gate passed: `rqs is ")
+    [pooled] = [line for line in others if line.startswith("| Micro F1 | 0.471 | ")]
     assert pooled.endswith(" | all fields pooled |")
-    assert "| `total` | 1 | 0 | 1 | 2 | 0.500 | 0.333 | 0.400 | 1 missing, 1 wrong type |" in rest
-    assert '| `c` | 0.000 | `vendor` | missing | `"Gone"` |  |' in rest
-    assert '|  |  | `total` | wrong type | `12.5` | `"twelve"` |' in rest
+    assert "| `total` | 1 | 0 | 1 | 2 | 0.500 | 0.333 | 0.400 | 1 missing, 1 wrong type |" in others
+    assert '| `c` | 0.000 | `vendor` | missing | `"Gone"` |  |' in others
+    assert '|  |  | `total` | wrong type | `12.5` | `"twelve"` |' in others
 
 
 def test_the_short_form_has_one_line_of_metrics_and_the_worst_attributes(run):

@@ -42,5 +42,5 @@ def whole(run, tmp_path, monkeypatch):
 def test_every_string_round_trips(hostile, tmp_path):
     Parquet().write(hostile, tmp_path / "o.parquet")
     rows = pq.read_table(tmp_path / "o.parquet").to_pylist()
-    found = {json.loads(row["expected"]) for row in rows if row["path"] == "same"}
-    assert found == {text for text in HOSTILE if text}
+    values = {json.loads(row["expected"]) for row in rows if row["path"] == "same"}
+    assert values == {text for text in HOSTILE if text}

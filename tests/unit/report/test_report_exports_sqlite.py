@@ -29,7 +29,7 @@ def test_tables_contain_metrics_attributes_cases_and_fields(ordinary, tmp_path):
     metrics = dict(query(path, "SELECT * FROM metrics"))
     assert metrics["micro_f1"] == ordinary.summary.micro.f1
     assert dict(query(path, "SELECT attribute, f1 FROM attributes")) == {
-        name: each.f1 for name, each in ordinary.summary.attributes.items()
+        name: item.f1 for name, item in ordinary.summary.attributes.items()
     }
     assert query(path, "SELECT case_id, verdict FROM cases ORDER BY rowid") == [
         ("a", "partial"), ("b", "pass"), ("c", "fail"),
@@ -83,12 +83,12 @@ def test_results_of_evaluators_have_a_table(tmp_path):
     )
     fm.evaluate(file, out=tmp_path / "run")
     write_report(tmp_path / "run", tmp_path / "report.db", kind="sqlite")
-    found = query(
+    rows = query(
         tmp_path / "report.db",
         "SELECT case_id, name, score, verdict, misses FROM evaluator_results",
     )
-    assert [row[:4] for row in found] == [("a", "A", 0.0, "fail"), ("a", "a", 0.0, "fail")]
-    assert "t" in json.loads(found[0][4])[0]
+    assert [row[:4] for row in rows] == [("a", "A", 0.0, "fail"), ("a", "a", 0.0, "fail")]
+    assert "t" in json.loads(rows[0][4])[0]
 
 
 def test_failure_leaves_no_file(ordinary, tmp_path, monkeypatch):

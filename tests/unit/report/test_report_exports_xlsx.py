@@ -20,12 +20,12 @@ def cells(path):
 
 def test_no_cell_is_a_formula(hostile, tmp_path):
     Xlsx().write(hostile, tmp_path / "x.xlsx")
-    found = cells(tmp_path / "x.xlsx")
-    assert {cell.data_type for cell in found} <= {"s", "n", "b"}
-    texts = {cell.value for cell in found if cell.data_type == "s"}
+    written = cells(tmp_path / "x.xlsx")
+    assert {cell.data_type for cell in written} <= {"s", "n", "b"}
+    texts = {cell.value for cell in written if cell.data_type == "s"}
     for payload in FORMULAS:
         assert payload in texts
-    assert all(cell.quotePrefix for cell in found if str(cell.value).startswith("="))
+    assert all(cell.quotePrefix for cell in written if str(cell.value).startswith("="))
     assert "_x005F_x0041_" in texts  # which looks like an escape
     with zipfile.ZipFile(tmp_path / "x.xlsx") as book:
         for name in book.namelist():

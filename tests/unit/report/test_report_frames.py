@@ -7,7 +7,6 @@ import json
 import math
 import sys
 
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -66,7 +65,7 @@ def type_of(kind):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "sides",
     [
         pytest.param((TRUTH, CANDIDATES), id="usual"),
         pytest.param((NOTHING,), id="nulls"),
@@ -74,13 +73,15 @@ def type_of(kind):
     ],
 )
 @pytest.mark.parametrize("name", FRAMES)
-def test_columns_have_the_same_types_whatever_they_contain(given, name):
-    frame = getattr(fm.score(*given), name)
+def test_columns_have_the_same_types_whatever_they_contain(sides, name):
+    frame = getattr(fm.score(*sides), name)
     arrow, pandas, polars = frame.to_arrow(), frame.to_pandas(), frame.to_polars()
     columns = frame.columns
     assert arrow.column_names == list(pandas.columns) == polars.columns == list(columns)
     assert arrow.schema.types == [type_of(kind)[0] for kind in columns.values()]
-    assert [str(each) for each in pandas.dtypes] == [type_of(kind)[1] for kind in columns.values()]
+    assert [str(dtype) for dtype in pandas.dtypes] == [
+        type_of(kind)[1] for kind in columns.values()
+    ]
     assert polars.dtypes == [type_of(kind)[2] for kind in columns.values()]
     assert arrow.num_rows == len(pandas) == len(polars) == len(frame)
     assert arrow.schema.metadata[b"convention"] == b"confusion"
@@ -112,10 +113,10 @@ def test_fields_are_those_of_the_exports(run, saved, tmp_path):
     with (tmp_path / "o.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == [*run.fields.columns, "convention"]
-    for ours, theirs in zip(run.fields.to_arrow().to_pylist(), rows, strict=True):
+    for row, exported_row in zip(run.fields.to_arrow().to_pylist(), rows, strict=True):
         for name in ("case_id", "path", "outcome", "reason", "comparator", "flags", "tags"):
-            assert (ours[name] or "") == theirs[name]
-        assert str("" if ours["score"] is None else ours["score"]) == theirs["score"]
+            assert (row[name] or "") == exported_row[name]
+        assert str("" if row["score"] is None else row["score"]) == exported_row["score"]
 
 
 def test_cases_are_those_of_the_workbook(evaluated, tmp_path):
@@ -172,7 +173,7 @@ def test_cases_are_found_by_id(run, saved):
 def test_every_id_is_found(text, tmp_path):
     rows = [{"id": text, "x": 1}, {"id": text * 2, "x": 1}]
     for run in (fm.score(rows, rows), fm.score(rows, rows, out=tmp_path / "run")):
-        assert [run.cases[each].id for each in (text, text * 2)] == [text, text * 2]
+        assert [run.cases[item].id for item in (text, text * 2)] == [text, text * 2]
 
 
 def test_a_row_of_another_program_is_found(saved, tmp_path):
@@ -189,7 +190,7 @@ def test_dictionaries_contain_the_values_themselves(evaluated, run):
     case = evaluated.cases.to_dict()["a"]
     assert case["tags"] == ["scan", "b c"]
     assert case["evaluators.fields"] == 1.0
-    assert [each["name"] for each in case["evaluator_results"]] == ["fields", "Schema"]
+    assert [result["name"] for result in case["evaluator_results"]] == ["fields", "Schema"]
     fields = run.fields.to_dict()
     assert fields["a"][0]["expected"] == "Acme GmbH"
     assert fields["a"][0]["flags"] == []
@@ -213,14 +214,14 @@ def test_absent_is_null_and_null_is_text(tmp_path):
 
 def test_numbers_that_are_not_finite_are_null_with_a_flag(tmp_path):
     nan, inf = float("nan"), float("inf")
-    given = [
+    pairs = [
         (
             {"a": 1, "b": "NaN", "c": [1, 2], "d": "NaN"},
             {"a": nan, "b": "NaN", "c": [1, -inf], "d": nan},
         )
     ]
     rules = {"c": {"align": "whole"}}
-    for run in (fm.score(given, rules=rules), fm.score(given, rules=rules, out=tmp_path / "run")):
+    for run in (fm.score(pairs, rules=rules), fm.score(pairs, rules=rules, out=tmp_path / "run")):
         rows = {row["path"]: row for row in run.fields.to_arrow().to_pylist()}
         cells = {path: (row["candidate"], row["flags"]) for path, row in rows.items()}
         assert cells == {
@@ -251,8 +252,8 @@ def test_runs_without_values_have_null_and_say_so(tmp_path):
 def test_hostile_strings_are_cells_and_shown_as_text():
     texts = [text for text in HOSTILE if text]
     truth = [{"id": text, "expected": {text: text, "same": text}} for text in texts]
-    found = [{"id": text, "candidate": {text: f"{text}!", "same": text}} for text in texts]
-    run = fm.score(truth, found)
+    candidates = [{"id": text, "candidate": {text: f"{text}!", "same": text}} for text in texts]
+    run = fm.score(truth, candidates)
     same = [row for row in run.fields.to_arrow().to_pylist() if row["path"] == "same"]
     assert [json.loads(row["expected"]) for row in same] == texts
     ids = [text.encode("utf-8", "backslashreplace").decode() for text in texts]
@@ -314,10 +315,3 @@ def test_rescored_runs_have_tables(saved, tmp_path):
     assert unsaved.cases["a"].counts == again.cases["a"].counts != saved.cases["a"].counts
     assert "x" not in unsaved.cases
     assert unsaved.fields.to_arrow().equals(saved.fields.to_arrow())
-
-
-def test_empty_data_frames_are_typed_for_concatenation(run):
-    empty = fm.score(*INVALID)
-    joined = pd.concat([empty.cases.to_pandas(), run.cases.to_pandas()])
-    assert list(joined.dtypes) == list(run.cases.to_pandas().dtypes)
-    assert pl.concat([empty.fields.to_polars(), run.fields.to_polars()]).height == len(run.fields)

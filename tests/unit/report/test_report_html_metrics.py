@@ -119,16 +119,16 @@ def test_without_values_metrics_are_unchanged(run):
     ],
 )
 def test_score_belongs_to_the_bin_of_its_lower_bound(score, lower):
-    [(low, high, number)] = [each for each in score_histogram([score]).bins if each[2]]
+    [(low, high, number)] = [bin_ for bin_ in score_histogram([score]).bins if bin_[2]]
     assert (low, high, number) == (lower, pytest.approx(lower + 0.05), 1)
 
 
 @given(st.lists(st.none() | st.floats(0, 1)))
 def test_every_case_is_counted_once(scores):
-    found = score_histogram(scores)
-    assert sum(number for *_, number in found.bins) + found.unscored == len(scores)
-    assert found.unscored == scores.count(None)
-    assert len(found.bins) == 20
+    histogram = score_histogram(scores)
+    assert sum(number for *_, number in histogram.bins) + histogram.unscored == len(scores)
+    assert histogram.unscored == scores.count(None)
+    assert len(histogram.bins) == 20
 
 
 def test_nan_is_not_a_score():

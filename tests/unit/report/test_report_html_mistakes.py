@@ -9,15 +9,18 @@ from fieldmark.runs.stored_run import open_run
 
 def tables(tmp_path, pairs, *attributes):
     fm.score(pairs, out=tmp_path / "run", align="index")
-    found = ValueTables(attributes)
+    result = ValueTables(attributes)
     for rank, case in enumerate(open_run(tmp_path / "run").cases()):
-        found.add(case, rank)
-    return found.view()
+        result.add(case, rank)
+    return result.view()
 
 
 def test_pairs_of_values_are_counted_with_the_cases_of_their_mistakes(tmp_path):
     values = [("a", "a"), ("b", "a"), ("a", None), ("b", "a"), ("b", "b"), ("a", "a")]
-    pairs = [({"x": one}, {} if two is None else {"x": two}) for one, two in values]
+    pairs = [
+        ({"x": expected}, {} if candidate is None else {"x": candidate})
+        for expected, candidate in values
+    ]
     [table] = tables(tmp_path, pairs, "x")
     assert table == {"attribute": "x", "cells": [
         {"expected": '"a"', "found": "", "fields": 1, "mistakes": 1, "ranks": [2]},

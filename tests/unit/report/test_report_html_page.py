@@ -51,7 +51,7 @@ class Parts(html.parser.HTMLParser):
     def handle_data(self, data):
         self.texts.setdefault(self._inside, []).append(data)
 
-    def one(self, tag, name=None):
+    def text_of(self, tag, name=None):
         return "".join(self.texts[tag, name])
 
 
@@ -69,8 +69,8 @@ def test_no_text_from_data_is_markup(page):
         "html", "head", "meta", "title", "link", "style", "body", "div", "noscript", "p", "script",
     }  # fmt: skip
     assert [tag for tag, _ in parts.tags].count("script") == 3
-    run = json.loads(parts.one("script", "run"))
-    opened = json.loads(parts.one("script", "opened"))
+    run = json.loads(parts.text_of("script", "run"))
+    opened = json.loads(parts.text_of("script", "opened"))
     keys = {node["key"] for case in opened.values() for node in rows_of(case["tree"])}
     assert keys == {text for texts in NAUGHTY.values() for text in texts}
     assert run["cases"]["opened"] == len(opened)
@@ -83,10 +83,10 @@ def test_the_policy_allows_only_the_script_and_style_of_the_page(page):
         for tag, attributes in parts.tags
         if attributes.get("http-equiv") == "Content-Security-Policy"
     )
-    directives = dict(each.split(" ", 1) for each in policy.split("; "))
+    directives = dict(directive.split(" ", 1) for directive in policy.split("; "))
     assert directives["default-src"] == "'none'"
-    assert directives["script-src"] == f"'{hashed(parts.one('script'))}'"
-    assert directives["style-src"] == f"'{hashed(parts.one('style'))}'"
+    assert directives["script-src"] == f"'{hashed(parts.text_of('script'))}'"
+    assert directives["style-src"] == f"'{hashed(parts.text_of('style'))}'"
     assert {directives["base-uri"], directives["form-action"]} == {"'none'"}
     assert directives["img-src"] == "data:"
 

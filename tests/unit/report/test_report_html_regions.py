@@ -113,8 +113,8 @@ def test_regions_have_the_page_of_the_object_or_list_that_contains_them(tmp_path
     fm.score([(document, {**document, "lines": [*document["lines"], {"bbox": box, "page": 3}]})], out=tmp_path / "run")  # fmt: skip
     (case,) = open_run(tmp_path / "run").cases()
     rows = rows_of(json.loads(case_documents(case))["regions"]["regions"])
-    found = {(row["path"], row.get("extra")): row.get("page") for row in rows}
-    assert found == {
+    pages = {(row["path"], row.get("extra")): row.get("page") for row in rows}
+    assert pages == {
         ("lines[0].bbox", None): 2,
         ("lines[1].value.bbox", None): 1,
         ("lines[2].bbox", 1): 3,

@@ -53,15 +53,15 @@ def marks(nodes):
     ],
 )  # fmt: skip
 def test_every_field_has_a_node(nodes_of, expected, candidate, nodes):
-    found = nodes_of(expected, candidate)
-    assert [strip(node) for node in found] == [strip(node) for node in nodes]
+    result = nodes_of(expected, candidate)
+    assert [strip(node) for node in result] == [strip(node) for node in nodes]
 
 
 def strip(node):
     """Return a node without comparisons and similarities."""
     key = node[0][:2] if isinstance(node[0], list) else node[0]
     members = node[4:] if len(node) > 4 and isinstance(node[-1], list) else []
-    inner = [strip([*each[:4], *each[5:]]) for each in members[-1]] if members else []
+    inner = [strip([*member[:4], *member[5:]]) for member in members[-1]] if members else []
     return [key, node[1], node[2], node[3], inner]
 
 
@@ -70,7 +70,7 @@ def test_items_are_shown_next_to_the_items_they_are_aligned_with(nodes_of):
     candidate = {"items": [{"t": "b", "n": 2}, {"t": "a", "n": 3}, {"t": "new", "n": 7}]}
     (items,) = nodes_of(expected, candidate, align="greedy")
     assert [item[0][:2] for item in items[-1]] == [[0, 1], [1, 0], [2, None], [None, 2]]
-    fields = [[(each[0], each[1]) for each in item[5]] for item in items[-1]]
+    fields = [[(entry[0], entry[1]) for entry in item[5]] for item in items[-1]]
     assert fields == [
         [("t", MATCH), ("n", WRONG)],
         [("t", MATCH), ("n", MATCH)],
@@ -97,11 +97,11 @@ def test_nested_lists_are_aligned_within_their_items(nodes_of):
     candidate = {"pages": [{"n": 2, "lines": ["c", "d"]}, {"n": 1, "lines": ["b"]}]}
     (pages,) = nodes_of(expected, candidate, align="optimal")
     lines = {tuple(page[0][:2]): page[5][1][5] for page in pages[-1]}
-    assert [(each[0][:2], each[1], each[2]) for each in lines[0, 1]] == [
+    assert [(line[0][:2], line[1], line[2]) for line in lines[0, 1]] == [
         ([0, None], MISSING, "a"),
         ([1, 0], MATCH, "b"),
     ]
-    assert [(each[0][:2], each[1]) for each in lines[1, 0]] == [([0, 0], MATCH), ([None, 1], EXTRA)]
+    assert [(line[0][:2], line[1]) for line in lines[1, 0]] == [([0, 0], MATCH), ([None, 1], EXTRA)]
 
 
 def test_fields_that_no_rule_selects_are_marked_as_not_compared(nodes_of):
@@ -157,9 +157,9 @@ BOTH = {"l": [{"a": 1, "b": 5}, {"a": 2, "b": 6}]}
 def test_a_field_with_an_index_is_shown_with_the_values_at_that_index(
     nodes_of, candidate, rules, expected
 ):
-    found = nodes_of(BOTH, candidate, rules=rules)
-    assert marks(without_similarity(found)) == expected
-    values = {node[0]: node[2:4] for node in found}
+    nodes = nodes_of(BOTH, candidate, rules=rules)
+    assert marks(without_similarity(nodes)) == expected
+    values = {node[0]: node[2:4] for node in nodes}
     if "l[0].a" in values:
         assert (values["l[0].a"], values["l[1].a"]) == ([1, 2], [2, 1])
 
@@ -174,7 +174,7 @@ def without_similarity(nodes):
     return [
         [
             node[0][:2] if isinstance(node[0], list) else node[0],
-            *(without_similarity(each) if isinstance(each, list) else each for each in node[1:]),
+            *(without_similarity(item) if isinstance(item, list) else item for item in node[1:]),
         ]
         for node in nodes
     ]

@@ -65,8 +65,8 @@ def test_metrics_are_those_of_the_summary(run):
 
 def test_domain_of_a_root_list_is_the_first_key_of_its_items():
     pairs = [([{"a": {"b": 1}}], [{"a": {"b": 2}}]), ([1], [2])]
-    found = {line["domain"]: line["fields"] for line in domain_lines(fm.score(pairs).summary)}
-    assert found == {"a": 2, "[]": 2}
+    result = {line["domain"]: line["fields"] for line in domain_lines(fm.score(pairs).summary)}
+    assert result == {"a": 2, "[]": 2}
 
 
 def test_intervals_are_shown_if_the_summary_has_them(run):
@@ -125,7 +125,7 @@ class TestLimits:
 
     def test_documents_stop_at_the_size_limit(self, run):
         whole = view_of(run(worse_by(6)))
-        size = sum(len(each) for _, each in whole.opened[:5])
+        size = sum(len(document) for _, document in whole.opened[:5])
         view = view_of(run(worse_by(6), "again"), limits=ReportLimits(opened_bytes=size))
         assert [rank for rank, _ in view.opened] == [0, 1, 2, 3, 4]
         assert view.run["cases"]["opened"] == 5
@@ -267,8 +267,8 @@ class TestTwoRuns:
 
 def test_earlier_runs_give_a_trend(run):
     new, old = run(worse_by(4), "new").summary, run(worse_by(8), "old").summary
-    found = trends(new, [EarlierRun("old", old)])
-    assert {row["attribute"]: row["f1"] for row in found["attributes"]}["total"] == [
+    result = trends(new, [EarlierRun("old", old)])
+    assert {row["attribute"]: row["f1"] for row in result["attributes"]}["total"] == [
         old.attributes["total"].f1,
         new.attributes["total"].f1,
     ]
@@ -319,14 +319,14 @@ class TestFile:
 
 def test_structural_warnings_are_at_the_top_of_reports(run):
     wrapped = [{"id": row["id"], "result": row, "ms": 1} for row in TRUTH]
-    found = run(wrapped, max={"hallucination": 1})
-    view = view_of(found).run
+    wrapped_run = run(wrapped, max={"hallucination": 1})
+    view = view_of(wrapped_run).run
     hint = "set the candidate key to 'result' to read them"
     assert [hint in text for text in view["method"]["structural_warnings"]] == [True]
     assert (view["verdict"], view["failures"]) == ("fail", ["gate_failed"])
-    text = markdown(found)
+    text = markdown(wrapped_run)
     assert 0 < text.index("appear to be in") < text.lower().index("macro f1")
-    assert view_of(found.without_values()).run["method"]["structural_warnings"] == []
+    assert view_of(wrapped_run.without_values()).run["method"]["structural_warnings"] == []
 
 
 def test_run_without_gates_fails_if_ground_truth_is_invalid(run):

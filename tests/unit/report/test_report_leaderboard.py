@@ -22,8 +22,8 @@ def ranking():
 def test_page_contains_the_ranking_as_data(ranking, tmp_path):
     ranking.save(tmp_path / "ranking.html")
     text = (tmp_path / "ranking.html").read_text("utf-8")
-    found = re.search(r'<script type="application/json" id="board">(.*?)</script>', text, re.DOTALL)
-    board = json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="board">(.*?)</script>', text, re.DOTALL)
+    board = json.loads(match[1])
     assert board == {**ranking.to_dict(), "title": "macro F1 by attribute"}
     assert "<img" not in text
     assert "default-src 'none'" in text

@@ -55,10 +55,10 @@ def test_every_key_of_a_case_is_listed_once(stored):
 def test_matches_are_left_out_before_mistakes():
     expected = {f"k{n}": n for n in range(10)}
     candidate = {**expected, "k9": 0, "k8": 0}
-    found = case_metrics(fm.compare(expected, candidate), limit=3)
-    assert [field["path"] for field in rows_of(found["fields"])] == ["k0", "k8", "k9"]
-    assert found["more"] == {"fields": 7}
-    assert found["strategies"] == [{"strategy": "exact", "matched": 8, "compared": 10}]
+    result = case_metrics(fm.compare(expected, candidate), limit=3)
+    assert [field["path"] for field in rows_of(result["fields"])] == ["k0", "k8", "k9"]
+    assert result["more"] == {"fields": 7}
+    assert result["strategies"] == [{"strategy": "exact", "matched": 8, "compared": 10}]
     missing = case_metrics(fm.compare(expected, {}), limit=3)
     assert (missing["keys"]["aio_missing_or_null"], missing["more"]) == (
         ["k0", "k1", "k2"], {"aio_missing_or_null": 7},
@@ -71,18 +71,18 @@ def test_values_are_not_part_of_a_case_without_values(stored):
 
 
 def test_sums_of_a_run_are_those_of_its_cases(stored):
-    found = run_quality(
+    quality = run_quality(
         stored.complete_summary, comparators_by_attribute(stored.compared_attributes)
     )
     cases = [case_metrics(case) for case in stored.cases()]
     for name in ("present", "expected", "extra", "distinct"):
-        assert found["sizes"][name] == sum(case["sizes"][name] for case in cases), name
+        assert quality["sizes"][name] == sum(case["sizes"][name] for case in cases), name
     matched = sum(case["sizes"]["matched"] for case in cases)
     compared = sum(case["sizes"]["compared"] for case in cases)
-    assert sum(row["matched"] for row in found["strategies"]) == matched
-    assert sum(row["compared"] for row in found["strategies"]) == compared
-    assert found["accuracy"] == matched / compared
-    assert sum(part["product"] for part in found["parts"]) == pytest.approx(found["rqs"])
+    assert sum(row["matched"] for row in quality["strategies"]) == matched
+    assert sum(row["compared"] for row in quality["strategies"]) == compared
+    assert quality["accuracy"] == matched / compared
+    assert sum(part["product"] for part in quality["parts"]) == pytest.approx(quality["rqs"])
 
 
 @given(metrics=st.tuples(SHARE, SHARE, SHARE), safety=SHARE, form=st.sampled_from(RqsForm))

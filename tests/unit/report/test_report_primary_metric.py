@@ -54,7 +54,7 @@ def test_primary_metric_leads_tiles_tables_and_text(convention):
     summary, first = summary_of(FULL, convention), LEADING[convention]
     labels = [tile.label for tile in tiles(summary)]
     assert labels[: len(first)] == first
-    quality = [place for place, label in enumerate(labels) if label in QUALITY]
+    quality = [index for index, label in enumerate(labels) if label in QUALITY]
     assert convention == "four_phase" or min(quality) > labels.index("Errors")
     assert markdown_summary(summary).lower().startswith(f"**{first[0].lower()} ")
     scores = document_text(run_document(summary)).partition("\n\n")[2].splitlines()
@@ -140,8 +140,8 @@ def test_formula_of_rqs_is_shown_with_the_metric(tmp_path):
     ],
 )  # fmt: skip
 def test_metrics_with_nothing_behind_them_are_marked(pairs, convention, flags):
-    found = tiles(summary_of(pairs, convention))
-    assert {tile.label: tile.note for tile in found if tile.note} == flags
+    result = tiles(summary_of(pairs, convention))
+    assert {tile.label: tile.note for tile in result if tile.note} == flags
 
 
 def test_counts_of_mistakes_are_never_vacuous():
@@ -162,7 +162,7 @@ def test_every_view_says_that_a_metric_is_vacuous(tmp_path):
     assert "mean score 1.000 (vacuous)" in markdown_summary(run.summary)
     assert "| Mean score | 1.000 |" in markdown(run)
     assert "(**vacuous**) |" in markdown(run)
-    tile = next(each for each in view_of(run).run["tiles"] if each["label"] == "Mean score")
+    tile = next(item for item in view_of(run).run["tiles"] if item["label"] == "Mean score")
     assert (tile["note"], tile.get("interval")) == ("vacuous", None)
     Xlsx().write(run, tmp_path / "x.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "x.xlsx")

@@ -8,7 +8,6 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from fieldmark.analyses.runs import RunList
 from fieldmark.model.json import MISSING
 from fieldmark.report.document import (
     Align,
@@ -29,7 +28,6 @@ from fieldmark.report.document import (
     warning,
 )
 from fieldmark.report.render import RichDocument, document_csv, document_markdown, document_text
-from fieldmark.runs.manifest import RunEntry
 
 NAME = Column("Name", "name")
 SCORE = Column("Score", "score", Format.NUMBER)
@@ -248,7 +246,7 @@ def test_small_tables_are_side_by_side_if_they_fit():
         "above", "", "A", "x  5", "", "B", "one", "two", "", "below",
     ]  # fmt: skip
     assert document_markdown(document).count("|---|") == 2
-    assert [each["name"] for each in document_to_json(document)[1]["tables"]] == ["", ""]
+    assert [item["name"] for item in document_to_json(document)[1]["tables"]] == ["", ""]
 
 
 def test_columns_can_be_cut_or_not_shown_in_narrow_terminals():
@@ -283,7 +281,7 @@ def run_lines(rows, *, width=80, color=None):
         Column("Tags and note", "4", folds=True),
     ]
     cells = [
-        {str(place): Cell(cell, tone=tones.get(cell, Tone.PLAIN)) for place, cell in enumerate(row)}
+        {str(index): Cell(cell, tone=tones.get(cell, Tone.PLAIN)) for index, cell in enumerate(row)}
         for row in rows
     ]
     console.print(RichDocument(Document(Table(columns=columns, rows=cells, gap=1))), crop=False)
@@ -319,35 +317,3 @@ def test_columns_are_aligned(cells):
     rows = [(cell, "|", "complete", "7", "") for cell in cells]
     before = {cell_len(line.partition("|")[0]) for line in run_lines(rows).splitlines()[1:]}
     assert before == {max(3, *map(cell_len, cells)) + 1}
-
-
-PLAIN = RunEntry(
-    id="first",
-    status="complete",
-    started_at="2025-01-31T12:00:00.123+00:00",
-    cases=7,
-    metrics={"mean_score": 0.12345, "macro_f1_by_attribute": 1.0, "micro_f1": None},
-)
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        pytest.param(PLAIN, id="plain"),
-        pytest.param(PLAIN._replace(metrics=None, cases=None), id="without-metrics"),
-        pytest.param(PLAIN._replace(id="a\x1b[31m"), id="escape-sequence-in-id"),
-        pytest.param(PLAIN._replace(started_at="\x07now"), id="control-character-in-time"),
-        pytest.param(PLAIN._replace(status="odd\u202e"), id="bidi-override-in-status"),
-        pytest.param(PLAIN._replace(id="\ud800 請求書"), id="lone-surrogate"),
-        pytest.param(PLAIN._replace(tags=["a", "b"]), id="tags"),
-        pytest.param(PLAIN._replace(note=" a\n  b\x1b "), id="multiline-note"),
-        pytest.param(PLAIN._replace(tags=["a"], note="why"), id="tags-and-note"),
-        pytest.param(PLAIN._replace(tags=["a"], note="why", problem="truncated file"), id="problem"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("width", [120, 60])
-def test_plain_and_styled_output_have_the_same_text(entry, width):
-    document = RunList(entries=(PLAIN, entry, PLAIN)).document()
-    console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(RichDocument(document), crop=False)
-    assert document_text(document, width=width) == console.file.getvalue()

@@ -40,7 +40,7 @@ def run(tmp_path):
 
     def with_quotes(case):
         comparisons = {
-            place: each._replace(note=QUOTE) for place, each in case.outcomes.comparisons.items()
+            index: item._replace(note=QUOTE) for index, item in case.outcomes.comparisons.items()
         }
         score = Score(
             score=0.5, verdict=Verdict.PARTIAL, reasoning=QUOTE, hits=(QUOTE,), misses=(QUOTE,),
@@ -81,8 +81,8 @@ def test_scores_and_paths_are_unchanged(run):
     for case, plain in zip(hidden.cases(), run.cases(), strict=True):
         assert (case.id, case.score, case.verdict) == (plain.id, plain.score, plain.verdict)
         assert case.expected is case.candidate is MISSING
-        assert [each.path for each in case.outcomes.records(case.attributes)] == [
-            each.path for each in plain.outcomes.records(plain.attributes)
+        assert [attribute.path for attribute in case.outcomes.records(case.attributes)] == [
+            attribute.path for attribute in plain.outcomes.records(plain.attributes)
         ]
         assert case.evaluator_results[0].score.score == 0.5
         assert QUOTE not in repr(case)

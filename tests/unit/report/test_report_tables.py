@@ -34,7 +34,7 @@ def run():
 def test_attributes_with_the_same_f1_have_the_same_order_in_all_reports():
     predictions = [{"wrong": 2, "extra": 1}] * 3
     summary = fm.score([{"wrong": 1, "extra": None}] * 3, predictions).summary
-    assert {each.f1 for each in summary.attributes.values()} == {0.0}
+    assert {value.f1 for value in summary.attributes.values()} == {0.0}
     listed = [line["attribute"] for line in attribute_lines(summary, {})]
     assert [row.attribute for row in attribute_rows(summary)] == listed == ["extra", "wrong"]
 

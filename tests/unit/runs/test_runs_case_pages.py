@@ -56,8 +56,8 @@ def test_number_of_named_pages_is_limited(folder):
 
 def test_pages_of_pdf_files_count_one_by_one(folder):
     images, total = folder.images("a", {"pages": ["a.png", "b.pdf", "scan 7.jpg"]}, 3)
-    found = [(page.file, page.number, page.size, file.media_type) for page, file in images]
-    assert found == [
+    pages = [(page.file, page.number, page.size, file.media_type) for page, file in images]
+    assert pages == [
         ("a.png", 1, None, "image/png"),
         ("b.pdf", 1, (200.0, 100.0), "image/jpeg"),
         ("b.pdf", 2, (200.0, 100.0), "image/jpeg"),

@@ -70,7 +70,7 @@ def test_exception_in_a_comparator_affects_only_its_field(comparator):
 def test_note_of_a_failed_comparison_contains_the_exception():
     rules = Rules(fields=(Rule(path="a", comparator=Fragile()),))
     results, totals = run([Case("1", {"a": "x"}, {"a": "crash"})], rules)
-    notes = [each.note for each in results[0].outcomes.comparisons.values()]
+    notes = [value.note for value in results[0].outcomes.comparisons.values()]
     assert notes == ["ZeroDivisionError: no such luck"]
     assert totals.warnings.errors() == [
         "evaluation failed: case '1': a: ZeroDivisionError: no such luck"
@@ -83,7 +83,7 @@ def test_case_with_invalid_truth_is_counted_without_a_result():
         Case("good", {"a": 1}, {"a": 1}),
     ]
     results, totals = run(cases)
-    assert [each.id for each in results] == ["good"]
+    assert [result.id for result in results] == ["good"]
     assert totals.tally.sums().cases.invalid_truth == 1
     assert totals.warnings.errors() == ["cannot parse ground truth: t:1: not JSON"]
 
@@ -112,9 +112,9 @@ def test_keyboard_interrupt_is_not_an_evaluation_error():
 def test_results_are_a_sequence():
     cases = [Case(name, {"a": 1}, {"a": number}) for number, name in enumerate("abc")]
     results = CaseProcessor(compile_plan(Rules()), CONFUSION).process(cases)
-    assert [each.id for each in results] == ["a", "b", "c"]
-    assert [results[place].score for place in (0, 1, -1)] == [0.0, 1.0, 0.0]
-    assert [each.id for each in results[1:]] == ["b", "c"]
+    assert [result.id for result in results] == ["a", "b", "c"]
+    assert [results[index].score for index in (0, 1, -1)] == [0.0, 1.0, 0.0]
+    assert [result.id for result in results[1:]] == ["b", "c"]
     assert len(results[:2]) == 2
     assert results[1].case is cases[1]
     with pytest.raises(IndexError):
@@ -127,6 +127,6 @@ def test_columns_are_those_of_the_results():
     for some in (cases, cases[:1]):
         results = processor.process(some)
         columns = case_columns(results)
-        assert [*columns.cases] == [each.case for each in results]
-        assert [*columns.outcomes] == [each.outcomes for each in results]
-        assert [*columns.stats] == [each.stats for each in results]
+        assert [*columns.cases] == [result.case for result in results]
+        assert [*columns.outcomes] == [result.outcomes for result in results]
+        assert [*columns.stats] == [result.stats for result in results]

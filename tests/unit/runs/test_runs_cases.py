@@ -190,13 +190,13 @@ def test_decoder_reads_the_same_as_the_parsed_row(unparsed, pairs, names, metada
     attributes = stored_attributes(written)
     decoder = CaseDecoder(attributes, CONFUSION, unparsed=unparsed)
     decoded = [decoder.decode(line) for line in lines]
-    for place, (line, found) in enumerate(zip(lines, decoded, strict=True)):
-        if found is None:  # the row must be parsed as a whole
-            own = values and cases[place].candidate is not MISSING
+    for index, (line, read) in enumerate(zip(lines, decoded, strict=True)):
+        if read is None:  # the row must be parsed as a whole
+            own = values and cases[index].candidate is not MISSING
             assert metadata or line.count(b',"candidate":') > own
             continue
-        segment, result = found
-        assert segment == (3 if place == 0 else None)
+        segment, result = read
+        assert segment == (3 if index == 0 else None)
         row = case_from_json(read_json(line), attributes, CONFUSION)
         assert everything(result) == everything(row)
 
@@ -236,8 +236,8 @@ def test_case_is_read_back_as_written(expected, candidate):
         assert after.stats == before.stats
         for part in ("cells", "comparisons", "items", "fallback"):
             assert getattr(after.outcomes, part) == getattr(before.outcomes, part), part
-        assert [each.to_dict() for each in after.fields] == [
-            each.to_dict() for each in before.fields
+        assert [field.to_dict() for field in after.fields] == [
+            field.to_dict() for field in before.fields
         ]
         assert after.hits == before.hits
         assert after.misses == before.misses
@@ -251,12 +251,12 @@ def test_only_cases_with_the_same_cells_share_their_statistics_when_read():
         Case("2", {"b": 1}, {"b": 1}),
         Case("3", {"a": 2}, {"a": 2}),
     ]
-    lines = [written.line(each) for each in written.processor.process(cases)]
+    lines = [written.line(case) for case in written.processor.process(cases)]
     decoder = CaseDecoder(stored_attributes(written), CONFUSION)
-    one, other, again = (decoder.decode(line)[1].stats for line in lines)
-    assert one == other
-    assert one is again
-    assert one is not other
+    first, other, again = (decoder.decode(line)[1].stats for line in lines)
+    assert first == other
+    assert first is again
+    assert first is not other
 
 
 def test_numbers_that_are_not_finite_are_marked():
@@ -267,10 +267,12 @@ def test_numbers_that_are_not_finite_are_marked():
     [line] = written.encoder.encode(0, [result], non_finite=True)
     row = read_json(line)
     assert row["candidate"] == {"a": "NaN", "b": "NaN", "c": [1, "-Infinity"], "d": None}
-    fields = [(each.path, each.expected is MISSING) for each in result.fields]
-    assert [fields[place] for place in row["non_finite"]] == [("a", False), ("c[1]", True)]
+    fields = [(field.path, field.expected is MISSING) for field in result.fields]
+    assert [fields[index] for index in row["non_finite"]] == [("a", False), ("c[1]", True)]
     [after] = read_back(written, [line])
-    assert [each.to_dict() for each in after.fields] == [each.to_dict() for each in result.fields]
+    assert [field.to_dict() for field in after.fields] == [
+        field.to_dict() for field in result.fields
+    ]
     assert read_json(written.line(after))["non_finite"] == row["non_finite"]
 
 
@@ -347,7 +349,7 @@ def test_two_workers_number_a_new_attribute_equally():
         for attribute in [*seeds, *order]:
             table.add(attribute)
         numbers = RowNumbers(table, seeds)
-        cells.append(numbers.cells([table.add(each) << 7 for each in [*seeds, *late]]))
+        cells.append(numbers.cells([table.add(seed) << 7 for seed in [*seeds, *late]]))
     assert cells[0] == cells[1]
     assert cells[0][0] == 0
     assert max(cells[0]) < 1 << 63

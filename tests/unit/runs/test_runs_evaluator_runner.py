@@ -40,7 +40,7 @@ class Counting:
         self.seen += other.seen
 
     def summary(self):
-        return {"seen": len(self.seen), "unreadable": sum(each[2] for each in self.seen)}
+        return {"seen": len(self.seen), "unreadable": sum(item[2] for item in self.seen)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ def test_accumulators_see_each_case_once():
         results = [runner.score(case) for case in CASES]
         expected = {"seen": 2, "unreadable": 1}
         assert runner.metrics() == {"one": expected, "all": {"inner": expected}}
-    assert [[each.score.score for each in row] for row in results] == [[1.0, 1.0]] * 2
+    assert [[item.score.score for item in row] for row in results] == [[1.0, 1.0]] * 2
 
 
 def test_stored_cases_are_accumulated_without_scoring():
@@ -80,7 +80,7 @@ def test_stored_cases_are_accumulated_without_scoring():
 def test_case_with_own_evaluators_is_accumulated_only_there():
     with open_evaluators([member("one")], {"b": [member("own")]}) as runner:
         [runner.score(case) for case in CASES]
-        assert {name: each["seen"] for name, each in runner.metrics().items()} == {
+        assert {name: item["seen"] for name, item in runner.metrics().items()} == {
             "one": 1,
             "own": 1,
         }
@@ -269,12 +269,12 @@ def test_timeout_is_a_failure_and_the_next_document_gets_a_new_process():
     before = children()
     with open_schema_process(evaluator) as run:
         assert run([]).failure == ""
-        first = [each for each in children() if each not in before]
+        first = [process for process in children() if process not in before]
     with open_schema_process(replace(evaluator, timeout=0.5)) as run:
         late = run(nested(199))
         assert late.failure == "timeout: validation exceeded the time limit of 0.5 s"
         assert late.errors == ()
-        assert [each for each in children() if each not in before] == []
+        assert [process for process in children() if process not in before] == []
     assert len(first) == 1
     assert not first[0].is_running()
 
@@ -283,7 +283,7 @@ def test_document_after_a_killed_process_is_validated_by_a_new_one():
     before = children()
     with open_schema_process(JsonSchema(schema=DOUBLING, timeout=TIMEOUT)) as run:
         assert run([]).total == 0
-        (process,) = [each for each in children() if each not in before]
+        (process,) = [item for item in children() if item not in before]
         process.kill()
         assert eventually(lambda: process.status() == psutil.STATUS_ZOMBIE)
         assert run(1).total == 1

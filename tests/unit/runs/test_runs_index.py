@@ -95,7 +95,7 @@ def test_run_of_another_format_is_corrupt(root, name, number):
     content = path.read_bytes()
     assert b'"format": 2' in content
     rewrite(path, content.replace(b'"format": 2', b'"format": %d' % number, 1))
-    entry = next(each for each in list_runs(root) if each.id == "first")
+    entry = next(run for run in list_runs(root) if run.id == "first")
     assert entry.status == "corrupt"
     assert entry.problem.startswith(
         f"{name}: has format {number}, but this version of fieldmark reads format 2"
@@ -182,7 +182,7 @@ def test_files_with_times_before_1970_exist(root):
         if name == NOTES:
             path.write_bytes(b'{"note": "old"}')
         os.utime(path, ns=(-1, -1))
-    entry = next(each for each in list_runs(root) if each.id == "first")
+    entry = next(run for run in list_runs(root) if run.id == "first")
     assert (entry.status, entry.cases, entry.note) == ("complete", 1, "old")
 
 

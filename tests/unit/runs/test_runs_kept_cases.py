@@ -64,7 +64,7 @@ def tables(run: fm.RunResult) -> tuple[object, ...]:
 
 
 GIVEN = [
-    pytest.param(lambda truth, found: (truth, found), id="files"),
+    pytest.param(lambda truth, candidate: (truth, candidate), id="files"),
     pytest.param(lambda *_: (FLAT, FOUND), id="lists"),
     pytest.param(lambda *_: (iter(FLAT), iter(FOUND)), id="iterators"),
     pytest.param(lambda truth, _: (truth, FOUND), id="file-and-list"),
@@ -92,8 +92,8 @@ def test_cases_of_large_runs_are_the_same(files, give, tmp_path):
 
 @pytest.mark.usefixtures("small")
 def test_an_open_file_is_not_read_again(files, tmp_path):
-    with files[0].open() as truth, files[1].open() as found:
-        run = fm.score(truth, found)
+    with files[0].open() as truth, files[1].open() as candidates:
+        run = fm.score(truth, candidates)
     assert tables(run) == tables(fm.score(*files, out=tmp_path / "run", intervals=False))
 
 
@@ -113,7 +113,7 @@ def test_results_in_memory_are_few(files, monkeypatch):
 
     def watched(self, results, **options):
         add(self, results, **options)
-        most[0] = max(most[0], sum(len(each) for each, _ in self._buffer))
+        most[0] = max(most[0], sum(len(item) for item, _ in self._buffer))
 
     monkeypatch.setattr(KeptCases, "add", watched)
     run = fm.score(FLAT, FOUND)
@@ -236,11 +236,11 @@ def test_a_full_disk_does_not_fail_the_run(monkeypatch, small):
 def test_an_interrupted_encoding_starts_again(monkeypatch):
     run, append, times = fm.score(FLAT, FOUND), SpooledRows.append, []
 
-    def interrupted(self, *given):
+    def interrupted(self, *rows):
         times.append(1)
         if len(times) == 2:
             raise KeyboardInterrupt
-        append(self, *given)
+        append(self, *rows)
 
     monkeypatch.setattr(SpooledRows, "append", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -253,7 +253,7 @@ def test_two_iterations_do_not_disturb_each_other(monkeypatch, small):
     monkeypatch.setattr(spooled_rows, "_MAX_IN_MEMORY", 1_000)
     run = fm.score(FLAT, FOUND)
     pairs = list(zip(run.cases, run.cases, strict=True))
-    assert all(one.id == other.id for one, other in pairs)
+    assert all(first.id == second.id for first, second in pairs)
     assert run.cases["c599"].id == "c599"
     assert [case.id for case in islice(run.cases, 2)] == ["c0", "c1"]
 
@@ -271,10 +271,10 @@ def test_cases_can_be_pickled_unless_they_are_large(files, monkeypatch):
     large = pickled(run)
     monkeypatch.setattr(kept_cases, "_BUFFERED_BYTES", 1_000)
     dropped = pickled(fm.score(*files))
-    for each in (large, dropped):
-        assert each.summary.cases.total == len(FLAT)
+    for copied in (large, dropped):
+        assert copied.summary.cases.total == len(FLAT)
         with pytest.raises(fm.ConfigError, match="the cases of the run were not kept; save runs"):
-            each.cases  # noqa: B018
+            copied.cases  # noqa: B018
 
 
 def test_the_command_line_keeps_no_cases(files):
@@ -307,8 +307,8 @@ def test_a_resumed_run_has_all_cases(files, tmp_path):
 def test_evaluations_keep_their_cases(tmp_path, small):
     spec = {
         "cases": [
-            {"id": row["id"], "expected": row, "candidate": found, "tags": ["even"]}
-            for row, found in zip(FLAT[:600], FOUND[:600], strict=True)
+            {"id": row["id"], "expected": row, "candidate": candidate, "tags": ["even"]}
+            for row, candidate in zip(FLAT[:600], FOUND[:600], strict=True)
         ],
         "evaluators": [
             {"name": "total", "type": "field_accuracy", "fields": [{"path": "total"}]},

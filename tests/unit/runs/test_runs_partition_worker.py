@@ -37,7 +37,7 @@ def rows(number, block, per_block):
     ],
 )  # fmt: skip
 def test_tasks_are_complete_by_number_and_size(ranges, segments, size, lengths):
-    partitions = [(number, Partition(each)) for number, each in enumerate(ranges)]
+    partitions = [(number, Partition(item)) for number, item in enumerate(ranges)]
     tasks = list(group_tasks(partitions, segments=segments, size=size))
     assert [len(task) for task in tasks] == lengths
-    assert [each for task in tasks for each in task] == partitions
+    assert [item for task in tasks for item in task] == partitions

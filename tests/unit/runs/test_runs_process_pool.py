@@ -190,25 +190,6 @@ def test_no_worker_is_left_after_closing(pool):
             os.kill(number, 0)
 
 
-def test_process_with_other_threads_does_not_fork(monkeypatch):
-    contexts = []
-    monkeypatch.setattr(
-        process_pool,
-        "ProcessPoolExecutor",
-        lambda *_, **options: contexts.append(options) or SimpleNamespace(),
-    )
-    stop = threading.Event()
-    other = threading.Thread(target=stop.wait)
-    other.start()
-    try:
-        _WorkerPool(2, (None, ""), (7,))
-    finally:
-        stop.set()
-        other.join()
-    assert contexts[0]["mp_context"].get_start_method() == "spawn"
-    assert contexts[0]["initargs"][-1] == ()
-
-
 def test_truncated_spool_file_is_an_error(tmp_path):
     spool = tmp_path / "rows"
     spool.write_bytes(b"short")
@@ -235,9 +216,11 @@ def test_workers_are_started_as_the_system_allows(
     monkeypatch.setattr(
         process_pool,
         "ProcessPoolExecutor",
-        lambda count, *, mp_context, **_: (
-            started.append((mp_context.get_start_method(), count)) or SimpleNamespace()
+        lambda count, *, mp_context, initargs, **_: (
+            started.append((mp_context.get_start_method(), count, initargs[-1]))
+            or SimpleNamespace()
         ),
     )
-    process_pool._WorkerPool(100, (None, ""), ())
-    assert started == [(method, workers)]
+    process_pool._WorkerPool(100, (None, ""), (7,))
+    # Only a forked process has the files of its parent.
+    assert started == [(method, workers, (7,) if method == "fork" else ())]

@@ -163,8 +163,8 @@ def test_provider_is_called_where_the_run_was_started(responses, monkeypatch):
     monkeypatch.setattr("ray.get", get)
     responses.call = SimpleNamespace(remote=lambda request: request)
     pairs = [("one text", "another"), ("a", "b c")]
-    assert [each.similarity for each in comparator.ask(pairs)] == [0.5, 0.5]
-    assert [each.similarity for each in comparator.ask(pairs[:1])] == [0.5]
+    assert [pair.similarity for pair in comparator.ask(pairs)] == [0.5, 0.5]
+    assert [pair.similarity for pair in comparator.ask(pairs[:1])] == [0.5]
     assert provider.calls == 1
     assert sent == [_Request(0, pairs)]
 
@@ -179,6 +179,6 @@ def test_requests_wait_for_their_responses():
         for number, request in reversed(taken):
             await queue.respond(number, _Response(request.argument.upper()))
         await queue.respond(99, _Response("not requested"))
-        return [(await each).value for each in sent]
+        return [(await message).value for message in sent]
 
     assert asyncio.run(exchange()) == ["A", "B"]

@@ -40,8 +40,8 @@ def run(tmp_path):
 
 def records(case):
     return [
-        (each.path, each.candidate_path, each.outcome.label)
-        for each in case.outcomes.records(case.attributes)
+        (attribute.path, attribute.candidate_path, attribute.outcome.label)
+        for attribute in case.outcomes.records(case.attributes)
     ]
 
 
@@ -58,7 +58,7 @@ def test_rows_are_read_with_their_outcomes(run):
         ("rows[1].x", "rows[0].x", "match"),
     ]
     assert records(second) == [("total", "total", "wrong_value"), ("name", "name", "match")]
-    [comparison] = [each for each in second.outcomes.comparisons.values() if each.similarity]
+    [comparison] = [value for value in second.outcomes.comparisons.values() if value.similarity]
     assert (comparison.matched, comparison.similarity, comparison.score) == (True, 0.9, 0.9)
     assert (third.candidate, third.input, third.score) == (MISSING, "missing", 0.0)
 
@@ -66,10 +66,12 @@ def test_rows_are_read_with_their_outcomes(run):
 @given(st.lists(st.tuples(any_json, any_json), min_size=1, max_size=5))
 def test_documents_are_read_as_they_were_compared(pairs):
     """Digit for digit, with the types of numbers and the order of keys."""
-    truth = [{"id": str(n), "expected": {"a": ours}} for n, (ours, _) in enumerate(pairs)]
-    found = [{"id": str(n), "candidate": {"a": theirs}} for n, (_, theirs) in enumerate(pairs)]
+    truth = [{"id": str(n), "expected": {"a": expected}} for n, (expected, _) in enumerate(pairs)]
+    candidates = [
+        {"id": str(n), "candidate": {"a": candidate}} for n, (_, candidate) in enumerate(pairs)
+    ]
     with TemporaryDirectory() as folder:
-        fm.score(truth, found, out=f"{folder}/run")
+        fm.score(truth, candidates, out=f"{folder}/run")
         cases = list(open_run(f"{folder}/run").cases())
     assert [json.dumps([case.expected["a"], case.candidate["a"]]) for case in cases] == [
         json.dumps(pair) for pair in pairs
@@ -78,7 +80,7 @@ def test_documents_are_read_as_they_were_compared(pairs):
 
 def test_attributes_are_read_with_their_rules(run):
     *_, last = open_run(run).cases()
-    by_path = {each.path: each for each in last.attributes.attributes}
+    by_path = {attribute.path: attribute for attribute in last.attributes.attributes}
     assert (by_path["name"].comparator, by_path["name"].weight) == ("fuzzy", 2.0)
     assert by_path["total"].required is False
 

@@ -41,11 +41,11 @@ def test_candidate_is_the_saved_one_or_else_that_of_the_input(
     stored = stored_results(tmp_path / "run", values=values)
     cases = [Case(name, EXPECTED, candidate) for name in "ab"]
     results = stored.restore(0, cases)
-    assert [(each.id, each.expected, each.candidate) for each in results] == [
+    assert [(result.id, result.expected, result.candidate) for result in results] == [
         ("a", EXPECTED, restored),
         ("b", EXPECTED, restored),
     ]
-    assert [each.score for each in results] == [0.5, 0.5]
+    assert [result.score for result in results] == [0.5, 0.5]
     assert stored.restore(1, cases) is None
 
 

@@ -23,10 +23,10 @@ from fieldmark.runs.reviews import (
 )
 
 
-def review(name="1", **given) -> Review:
+def review(name="1", **changes) -> Review:
     fields = {"case_id": "a", "path": "total", "candidate_path": "total", "expected": 5}
     other = {"candidate": fm.MISSING, "decision": Decision.ACCEPT_TRUTH, "by": "me", "at": "now"}
-    return Review(id=name, **{**fields, **other, **given})
+    return Review(id=name, **{**fields, **other, **changes})
 
 
 @pytest.fixture
@@ -36,11 +36,11 @@ def run(tmp_path):
 
 
 def names(run) -> list[str]:
-    return [each.id for each in read_reviews(run)]
+    return [read_review.id for read_review in read_reviews(run)]
 
 
 @pytest.mark.parametrize(
-    "given",
+    "changes",
     [
         pytest.param({}, id="missing-candidate"),
         pytest.param({"candidate": None}, id="null-is-not-missing"),
@@ -51,18 +51,18 @@ def names(run) -> list[str]:
         pytest.param({"decision": Decision.UNDO, "undoes": "0"}, id="undo"),
     ],
 )
-def test_review_survives_its_json_form(run, given):
-    made = review(**given)
+def test_review_survives_its_json_form(run, changes):
+    made = review(**changes)
     append_review(run, lambda _: made)
-    (found,) = read_reviews(run)
-    assert found == made
-    assert found.field == made.field
+    (read_review,) = read_reviews(run)
+    assert read_review == made
+    assert read_review.field == made.field
     assert review_from_json(json.loads(json.dumps(made.to_dict()))) == made
 
 
 def test_values_are_told_apart_by_their_hash():
     sides = [fm.MISSING, None, "", 0, False, "0", [], {}]
-    hashes = {values_hash(one, two) for one in sides for two in sides}
+    hashes = {values_hash(expected, candidate) for expected in sides for candidate in sides}
     assert len(hashes) == len(sides) ** 2
 
 
@@ -107,10 +107,10 @@ def test_reviews_of_several_tabs_are_all_kept(run):
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(append, range(40)))
-    found = read_reviews(run)
-    assert sorted(int(each.id) for each in found) == list(range(40))
+    stored = read_reviews(run)
+    assert sorted(int(item.id) for item in stored) == list(range(40))
     # Each of them saw all that were written before it.
-    assert [int(each.comment) for each in found] == list(range(40))
+    assert [int(item.comment) for item in stored] == list(range(40))
 
 
 @pytest.mark.parametrize(

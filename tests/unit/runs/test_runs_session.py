@@ -36,27 +36,27 @@ def first_segment(run):
 
 
 @pytest.mark.parametrize(
-    ("cases", "size", "found"),
+    ("cases", "size", "sizes"),
     [
         pytest.param(600, 10, [512, 88], id="small-cases"),
         pytest.param(90, 12_500, [41, 41, 8], id="large-cases"),
         pytest.param(3, 3_000_000, [1, 1, 1], id="huge-cases"),
     ],
 )
-def test_segments_of_large_cases_are_smaller(tmp_path, cases, size, found):
+def test_segments_of_large_cases_are_smaller(tmp_path, cases, size, sizes):
     paths = files(tmp_path, cases=cases, size=size)
     assert fm.score(*paths, out=tmp_path / "run").summary.cases.total == cases
-    assert segments(tmp_path / "run") == [[place, rows] for place, rows in enumerate(found)]
-    assert first_segment(tmp_path / "run") == found[0]
+    assert segments(tmp_path / "run") == [[index, rows] for index, rows in enumerate(sizes)]
+    assert first_segment(tmp_path / "run") == sizes[0]
 
 
 def test_several_processes_write_the_same_segments(tmp_path):
     paths = files(tmp_path, cases=200, size=12_500)
     for workers in (1, 2):
         fm.score(*paths, out=tmp_path / f"run{workers}", workers=workers)
-    one, two = (tmp_path / f"run{workers}" / "results.jsonl" for workers in (1, 2))
-    assert segments(one.parent) == [[0, 41], [1, 41], [2, 41], [3, 41], [4, 36]]
-    assert one.read_bytes() == two.read_bytes()
+    first, second = (tmp_path / f"run{workers}" / "results.jsonl" for workers in (1, 2))
+    assert segments(first.parent) == [[0, 41], [1, 41], [2, 41], [3, 41], [4, 36]]
+    assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_resumed_run_keeps_its_segment_size_for_changed_input(interrupted, tmp_p
 
 def test_size_of_rows_that_are_not_json_is_estimated(tmp_path):
     number = 10**30
-    truth = [{"id": str(place), "n": number, "text": "x" * 400_000} for place in range(12)]
+    truth = [{"id": str(index), "n": number, "text": "x" * 400_000} for index in range(12)]
     fm.score(truth, truth, out=tmp_path / "run")
     assert first_segment(tmp_path / "run") < 12
     assert sum(rows for _, rows in segments(tmp_path / "run")) == 12

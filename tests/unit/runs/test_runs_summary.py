@@ -76,30 +76,6 @@ def test_summary_as_json():
     assert json.loads(json.dumps(wire, allow_nan=False)) == wire
 
 
-def test_vacuous_mean_is_marked():
-    macro = fm.score([({"a": None}, {"a": None})]).to_dict()["macro"]
-    vacuous = {"precision": None, "recall": None, "f1": 1.0, "vacuous": True}
-    assert macro == {"by_attribute": vacuous, "by_case": vacuous}
-
-
-def test_evaluators_warnings_and_gates_are_included():
-    verdicts = VerdictCounts(passed=1)
-    evaluator = EvaluatorSummary(mean_score=0.5, scored=1, errors=0, verdicts=verdicts)
-    summary = scored(min={"micro.f1": 0.5}).summary
-    wire = summary_to_json(replace(summary, evaluators={"header": evaluator}, warnings=("odd",)))
-    assert wire["evaluators"] == {
-        "header": {
-            "mean_score": 0.5,
-            "scored": 1,
-            "errors": 0,
-            "vacuous": 0,
-            "verdicts": {"pass": 1, "partial": 0, "fail": 0},
-        }
-    }
-    assert wire["warnings"] == ["odd"]
-    assert [gate["passed"] for gate in wire["gates"]] == [True]
-
-
 @pytest.mark.parametrize(
     ("more", "keys"),
     [
@@ -207,7 +183,7 @@ VARIATIONS = st.builds(
     RateVariations,
     st.builds(RateIntervals, *[st.none() | INTERVALS] * 3),
     st.builds(Rates, *[OPTIONAL] * 3),
-).filter(lambda each: each != RateVariations())
+).filter(lambda variations: variations != RateVariations())
 
 
 EMPTY = {
@@ -244,13 +220,13 @@ def test_run_is_read_back_as_scored():
 def changed(path, value):
     wire = json.loads(json.dumps(scored(min={"rqs": 0.9}).to_dict()))
     *way, last = path
-    place = wire
+    location = wire
     for step in way:
-        place = place[step]
+        location = location[step]
     if value is ...:
-        del place[last]
+        del location[last]
     else:
-        place[last] = value
+        location[last] = value
     return wire
 
 

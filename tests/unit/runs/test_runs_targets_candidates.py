@@ -83,7 +83,7 @@ def made(source, some, **options):
     return produce_candidates(Target(type="scripted", source=source, **settings), some, **options)
 
 
-def one(answer, case=None, **options):
+def produced_case(answer, case=None, **options):
     case = case or Case("a", {"total": 1}, MISSING, CaseInput.MISSING)
     (case,) = made(Scripted(lambda _: answer), [case], **options)
     return case
@@ -96,9 +96,9 @@ def test_cases_keep_their_order(concurrency):
         return TargetResponse(value={"n": int(request["case_id"])})
 
     source = Scripted(answer)
-    got = list(made(source, cases(40), concurrency=concurrency))
-    assert [case.candidate for case in got] == [{"n": n} for n in range(40)]
-    assert [case.id for case in got] == [str(n) for n in range(40)]
+    produced = list(made(source, cases(40), concurrency=concurrency))
+    assert [case.candidate for case in produced] == [{"n": n} for n in range(40)]
+    assert [case.id for case in produced] == [str(n) for n in range(40)]
     assert source.busiest <= concurrency
     assert source.closed
 
@@ -157,7 +157,7 @@ def test_time_limit_reaches_the_target():
     ],
 )  # fmt: skip
 def test_response_becomes_the_candidate(answer, candidate, read, parsed_from):
-    case = one(answer)
+    case = produced_case(answer)
     assert (case.candidate, case.input, case.parsed_from) == (candidate, read, parsed_from)
     assert bool(case.note) == (read is CaseInput.PARSE_ERROR)
     assert case.context.text == answer.text
@@ -165,26 +165,26 @@ def test_response_becomes_the_candidate(answer, candidate, read, parsed_from):
 
 def test_response_for_a_string_truth_is_a_string():
     case = Case("a", "yes", MISSING, CaseInput.MISSING)
-    assert one(TargetResponse(text='{"a": 1}'), case).candidate == '{"a": 1}'
+    assert produced_case(TargetResponse(text='{"a": 1}'), case).candidate == '{"a": 1}'
 
 
 def test_non_finite_numbers_are_counted():
     dialect = JsonDialect(role=Role.CANDIDATE)
-    one(TargetResponse(text='{"a": NaN}'), dialect=dialect)
+    produced_case(TargetResponse(text='{"a": NaN}'), dialect=dialect)
     assert dialect.non_finite == 1
 
 
 def test_context_of_a_case_is_preserved():
     context = CaseContext(input="q", metadata={"m": 1})
     case = Case("a", {}, MISSING, CaseInput.MISSING, tags=("t",), context=context)
-    got = one(TargetResponse(text="{}"), case)
-    assert (got.tags, got.context) == (("t",), context._replace(text="{}"))
+    produced = produced_case(TargetResponse(text="{}"), case)
+    assert (produced.tags, produced.context) == (("t",), context._replace(text="{}"))
 
 
 def test_failed_case_has_no_candidate_and_a_note():
     case = Case("a", {}, MISSING, CaseInput.MISSING)
     failed = case._replace(input=CaseInput.FAILED, note="it broke")
-    assert one(TargetResponse(failure="it broke"), case) == failed
+    assert produced_case(TargetResponse(failure="it broke"), case) == failed
 
 
 @pytest.mark.parametrize(
@@ -239,8 +239,12 @@ def test_exception_in_a_target_is_a_failure_of_its_case():
             raise RuntimeError("bug")
         return TargetResponse(value=1)
 
-    got = list(made(Scripted(answer), cases(3)))
-    assert [failure_of(case) for case in got] == ["", "the target raised RuntimeError: bug", ""]
+    produced = list(made(Scripted(answer), cases(3)))
+    assert [failure_of(case) for case in produced] == [
+        "",
+        "the target raised RuntimeError: bug",
+        "",
+    ]
 
 
 def workers(before):
@@ -371,8 +375,8 @@ def test_python_functions_are_called_concurrently(tmp_path):
     )
     source = PythonTarget(function="extract.py:run", cwd=tmp_path)
     target = Target(type="python", source=source, concurrency=3, timeout=TIMEOUT)
-    got = [case.candidate for case in produce_candidates(target, cases(6))]
-    assert got == [{"id": str(n)} for n in range(6)]
+    candidates = [case.candidate for case in produce_candidates(target, cases(6))]
+    assert candidates == [{"id": str(n)} for n in range(6)]
 
 
 def test_nothing_is_sent_for_a_while_after_ten_cases_in_a_row_have_failed():
@@ -538,15 +542,15 @@ def test_first_entries_can_be_written_concurrently(tmp_path, turn):
 @pytest.fixture
 def waiting(monkeypatch):
     """Counts the threads that wait for the response to another request."""
-    found = []
+    values = []
 
     class Watched(Future):
         def result(self, timeout=None):
-            found.append(1)
+            values.append(1)
             return super().result(timeout)
 
     monkeypatch.setattr(module, "Future", Watched)
-    return found
+    return values
 
 
 def test_identical_concurrent_requests_are_sent_once(tmp_path, waiting):
@@ -560,8 +564,8 @@ def test_identical_concurrent_requests_are_sent_once(tmp_path, waiting):
         return TargetResponse(value=len(times))
 
     cached = asking(tmp_path, ask)
-    got = []
-    threads = [threading.Thread(target=lambda: got.append(cached(REQUEST))) for _ in range(6)]
+    responses = []
+    threads = [threading.Thread(target=lambda: responses.append(cached(REQUEST))) for _ in range(6)]
     for thread in threads:
         thread.start()
     under_way.wait(TIMEOUT)
@@ -569,7 +573,7 @@ def test_identical_concurrent_requests_are_sent_once(tmp_path, waiting):
     over.set()
     for thread in threads:
         thread.join()
-    assert got == [TargetResponse(value=1)] * 6
+    assert responses == [TargetResponse(value=1)] * 6
     assert len(times) == 1
 
 
@@ -582,13 +586,13 @@ def test_exception_is_raised_for_all_waiting_requests(tmp_path, waiting):
         raise RuntimeError("bug")
 
     cached = asking(tmp_path, ask)
-    got = []
+    responses = []
 
     def work():
         try:
             cached(REQUEST)
         except RuntimeError as error:
-            got.append(str(error))
+            responses.append(str(error))
 
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:
@@ -598,7 +602,7 @@ def test_exception_is_raised_for_all_waiting_requests(tmp_path, waiting):
     over.set()
     for thread in threads:
         thread.join(TIMEOUT)
-    assert got == ["bug"] * 3
+    assert responses == ["bug"] * 3
 
 
 def test_repeated_run_uses_only_cached_responses(tmp_path):

@@ -48,13 +48,13 @@ def test_output_of_the_program_is_the_response(source, text):
 
 
 def test_request_contains_the_case_and_the_config():
-    got = call("import sys; print(sys.stdin.read())", config={"model": "m"})
-    assert json.loads(got.text) == {**REQUEST, "config": {"model": "m"}}
+    result = call("import sys; print(sys.stdin.read())", config={"model": "m"})
+    assert json.loads(result.text) == {**REQUEST, "config": {"model": "m"}}
 
 
 def test_case_data_is_not_part_of_the_command(tmp_path):
-    got = call("import sys; print(len(sys.argv))", cwd=tmp_path)
-    assert got.text == "1"
+    result = call("import sys; print(len(sys.argv))", cwd=tmp_path)
+    assert result.text == "1"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -69,33 +69,33 @@ def test_case_data_is_not_part_of_the_command(tmp_path):
     ],
 )  # fmt: skip
 def test_failing_program_is_a_failure(source, reason, transient):
-    got = call(source)
-    assert (got.text, got.value, got.transient) == (None, MISSING, transient)
-    assert reason in got.failure
+    result = call(source)
+    assert (result.text, result.value, result.transient) == (None, MISSING, transient)
+    assert reason in result.failure
 
 
 def test_program_that_times_out_is_ended():
-    got = call("import time; time.sleep(60)", timeout=0.3)
-    assert "timeout" in got.failure
-    assert got.transient
+    result = call("import time; time.sleep(60)", timeout=0.3)
+    assert "timeout" in result.failure
+    assert result.transient
 
 
 def test_program_with_too_much_output_is_ended():
-    got = call("while True: print('y' * 65536)")
-    assert "output_limit" in got.failure
-    assert not got.transient
+    result = call("while True: print('y' * 65536)")
+    assert "output_limit" in result.failure
+    assert not result.transient
 
 
 def test_leaving_the_context_ends_running_programs(tmp_path):
-    got, started = [], tmp_path / "started"
+    responses, started = [], tmp_path / "started"
     source = f"import time; open({str(started)!r}, 'w').close(); time.sleep({TIMEOUT})"
     with target(source).opened(TIMEOUT) as ask:
-        thread = threading.Thread(target=lambda: got.append(ask(REQUEST)))
+        thread = threading.Thread(target=lambda: responses.append(ask(REQUEST)))
         thread.start()
         assert eventually(started.exists)
     thread.join(TIMEOUT)
-    assert "interrupted" in got[0].failure
-    assert not got[0].transient
+    assert "interrupted" in responses[0].failure
+    assert not responses[0].transient
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_environment_of_the_program(monkeypatch, env, seen):
 )  # fmt: skip
 def test_secret_in_the_output_is_not_shown(monkeypatch, source, reason):
     monkeypatch.setenv("FM_TEST_OTHER", "sentinel-4711")
-    got = call(source, env={"FM_TEST_NAME": "env:FM_TEST_OTHER"})
-    assert reason in got.failure
-    assert "sentinel" not in repr(got)
+    result = call(source, env={"FM_TEST_NAME": "env:FM_TEST_OTHER"})
+    assert reason in result.failure
+    assert "sentinel" not in repr(result)
 
 
 @pytest.mark.parametrize(

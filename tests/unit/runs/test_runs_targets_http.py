@@ -45,8 +45,8 @@ def call(server, timeout=TIMEOUT, **options):
 )  # fmt: skip
 def test_response_of_the_target(answer, path, text, value):
     with loopback(answer) as server:
-        got = call(server, answer=path)
-    assert got == TargetResponse(text=text, value=value)
+        result = call(server, answer=path)
+    assert result == TargetResponse(text=text, value=value)
 
 
 def test_request_contains_the_case_and_the_config():
@@ -76,23 +76,23 @@ TRANSIENT = (408, 425, 429, 500, 502, 503, 504, 529)
 def test_other_status_codes_are_failures(status):
     body = b"" if status == 304 else b"no  such\nmodel"
     with loopback(Answer(status=status, body=body)) as server:
-        got = call(server)
-    assert (got.text, got.value, got.transient) == (None, MISSING, status in TRANSIENT)
-    assert got.failure.startswith(f"127.0.0.1:{server.port}: ")
-    assert str(status) in got.failure
-    assert ("no such model" in got.failure) == (status != 304)
+        result = call(server)
+    assert (result.text, result.value, result.transient) == (None, MISSING, status in TRANSIENT)
+    assert result.failure.startswith(f"127.0.0.1:{server.port}: ")
+    assert str(status) in result.failure
+    assert ("no such model" in result.failure) == (status != 304)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize(
-    "place", ["http://169.254.169.254/latest/", "/other", "https://example.com/"]
+    "location", ["http://169.254.169.254/latest/", "/other", "https://example.com/"]
 )
-def test_redirect_is_not_followed(status, place):
-    with loopback(Answer(status=status, headers={"Location": place}), replied({})) as server:
-        got = call(server)
+def test_redirect_is_not_followed(status, location):
+    with loopback(Answer(status=status, headers={"Location": location}), replied({})) as server:
+        result = call(server)
         assert len(server.received) == 1
-    assert f"HTTP {status}: redirects are not followed" in got.failure
-    assert not got.transient
+    assert f"HTTP {status}: redirects are not followed" in result.failure
+    assert not result.transient
 
 
 @pytest.mark.parametrize(
@@ -109,18 +109,20 @@ def test_redirect_is_not_followed(status, place):
 )  # fmt: skip
 def test_invalid_responses_are_failures(answer, reason, transient):
     with loopback(answer) as server:
-        got = call(server, timeout=0.3 if "0.3 s" in reason else TIMEOUT)
-    assert reason in got.failure
-    assert got.transient is transient
+        result = call(server, timeout=0.3 if "0.3 s" in reason else TIMEOUT)
+    assert reason in result.failure
+    assert result.transient is transient
 
 
 def test_name_resolution_counts_towards_the_timeout(monkeypatch):
     over = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(TIMEOUT) and [])
     with HttpTarget(url="https://slow.example/").opened(0.2) as ask:
-        got = ask(REQUEST)
+        response = ask(REQUEST)
     over.set()
-    assert got == TargetResponse(failure="slow.example: no response within 0.2 s", transient=True)
+    assert response == TargetResponse(
+        failure="slow.example: no response within 0.2 s", transient=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,10 +137,10 @@ def test_name_resolution_counts_towards_the_timeout(monkeypatch):
 )  # fmt: skip
 def test_response_without_the_answer_path_is_a_failure(answer, reason):
     with loopback(answer) as server:
-        got = call(server, answer="a.b")
-    assert "invalid response: " in got.failure
-    assert reason in got.failure
-    assert not got.transient
+        result = call(server, answer="a.b")
+    assert "invalid response: " in result.failure
+    assert reason in result.failure
+    assert not result.transient
 
 
 def test_response_beyond_the_limit_is_a_failure(monkeypatch):
@@ -164,17 +166,17 @@ def test_response_limit_is_16_megabytes():
 def test_secret_in_a_response_is_not_shown(monkeypatch, answer, reason):
     monkeypatch.setenv("FM_TEST_KEY", "sentinel-4711")
     with loopback(answer) as server:
-        got = call(server, headers={"Authorization": "Bearer ${FM_TEST_KEY}"})
+        result = call(server, headers={"Authorization": "Bearer ${FM_TEST_KEY}"})
         assert server.received[0].headers["Authorization"] == "Bearer sentinel-4711"
-    assert reason in got.failure
-    assert "sentin" not in repr(got)
+    assert reason in result.failure
+    assert "sentin" not in repr(result)
 
 
 def test_secret_outside_the_answer_path_is_ignored(monkeypatch):
     monkeypatch.setenv("FM_TEST_KEY", "sentinel-4711")
     with loopback(replied({"echo": "sentinel-4711", "answer": {"total": 1}})) as server:
-        got = call(server, headers={"X-Key": "${FM_TEST_KEY}"}, answer="answer")
-    assert got == TargetResponse(value={"total": 1})
+        result = call(server, headers={"X-Key": "${FM_TEST_KEY}"}, answer="answer")
+    assert result == TargetResponse(value={"total": 1})
 
 
 def test_refused_connection_is_a_failure():
@@ -182,24 +184,24 @@ def test_refused_connection_is_a_failure():
         held.bind(("127.0.0.1", 0))  # reserves the port, but does not listen
         port = held.getsockname()[1]
         with HttpTarget(url=f"http://127.0.0.1:{port}/").opened(TIMEOUT) as ask:
-            got = ask(REQUEST)
-    assert "connection failed" in got.failure
-    assert got.transient
+            response = ask(REQUEST)
+    assert "connection failed" in response.failure
+    assert response.transient
 
 
 def test_all_addresses_of_a_host_are_tried(monkeypatch):
     with loopback(replied({"total": 1})) as server:
-        found = [(0, 0, 0, "", (host, server.port)) for host in ("127.99.99.99", "127.0.0.1")]
+        addresses = [(0, 0, 0, "", (host, server.port)) for host in ("127.99.99.99", "127.0.0.1")]
         calls = []
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **_: calls.append(a) or found)
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **_: calls.append(a) or addresses)
         real_connect = socket.create_connection
 
-        def connect(address, *rest, **named):
+        def connect(address, *arguments, **named):
             # Connecting to an address needs no name, so the resolver is not called.
             monkeypatch.setattr(socket, "getaddrinfo", original)
             if address[0] == "127.99.99.99":
                 raise ConnectionRefusedError("refused")
-            return real_connect(address, *rest, **named)
+            return real_connect(address, *arguments, **named)
 
         monkeypatch.setattr(socket, "create_connection", connect)
         with HttpTarget(url=f"http://localhost:{server.port}/").opened(TIMEOUT) as ask:
@@ -216,9 +218,9 @@ def test_host_is_resolved_once(monkeypatch):
     answers = iter(["127.0.0.1", "169.254.169.254"])
     lookups = []
 
-    def lookup(host, port, *rest, **named):
+    def lookup(host, port, *arguments, **named):
         if host != "localhost":
-            return original(host, port, *rest, **named)
+            return original(host, port, *arguments, **named)
         lookups.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
 
@@ -240,9 +242,9 @@ def test_unknown_host_is_a_failure(monkeypatch):
 
     monkeypatch.setattr(socket, "getaddrinfo", lookup)
     with HttpTarget(url="https://nowhere.example/").opened(TIMEOUT) as ask:
-        got = ask(REQUEST)
-    assert got.failure == "nowhere.example: host not found: Name or service not known"
-    assert got.transient
+        response = ask(REQUEST)
+    assert response.failure == "nowhere.example: host not found: Name or service not known"
+    assert response.transient
 
 
 def test_proxies_of_the_environment_are_not_used(monkeypatch):
@@ -343,20 +345,20 @@ def test_concurrent_requests_get_their_own_responses():
         loopback(script=echo) as server,
         HttpTarget(url=server.url, answer="id").opened(TIMEOUT) as ask,
     ):
-        got = {}
+        responses = {}
 
         def work(number):
             for turn in range(5):
                 name = f"{number}-{turn}"
-                got[name] = ask({"case_id": name}).text
+                responses[name] = ask({"case_id": name}).text
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert got == {name: name for name in got}
-    assert len(got) == 40
+    assert responses == {name: name for name in responses}
+    assert len(responses) == 40
 
 
 def test_failure_contains_retry_after():

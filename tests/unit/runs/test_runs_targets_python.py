@@ -70,9 +70,9 @@ def test_return_value_is_the_response(call, source, text, value):
     ],
 )  # fmt: skip
 def test_exceptions_are_failures(call, source, reason, transient):
-    got = call(source)
-    assert (got.text, got.value, got.transient) == (None, MISSING, transient)
-    assert reason in got.failure
+    result = call(source)
+    assert (result.text, result.value, result.transient) == (None, MISSING, transient)
+    assert reason in result.failure
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_call_that_times_out_is_abandoned_and_not_retried(
 ):
     monkeypatch.setattr(python, "_CANCEL_DELAY", TIMEOUT)
     over = tmp_path / "over"
-    got = call(
+    result = call(
         "import asyncio, pathlib, time\n"
         f"{function}(case):\n"
         "    while not pathlib.Path(case['config']['over']).exists():\n"
@@ -96,7 +96,7 @@ def test_call_that_times_out_is_abandoned_and_not_retried(
         config={"over": str(over)},
     )
     over.touch()
-    assert got == TargetResponse(failure="no response within 0.2 s")
+    assert result == TargetResponse(failure="no response within 0.2 s")
 
 
 def test_coroutine_that_times_out_is_cancelled(call, tmp_path):
@@ -140,18 +140,20 @@ def test_function_cannot_modify_the_request_of_others(call):
 
 
 def test_return_value_is_copied(call):
-    got = call("kept = {'a': [1]}\ndef run(case):\n    kept['a'].append(1)\n    return kept")
-    assert got.value == {"a": [1, 1]}
+    result = call("kept = {'a': [1]}\ndef run(case):\n    kept['a'].append(1)\n    return kept")
+    assert result.value == {"a": [1, 1]}
     module = next(m for n, m in list(sys.modules.items()) if n.startswith("_fieldmark_target_") and hasattr(m, "kept") and m.kept["a"] == [1, 1])  # fmt: skip
     module.kept["a"].append(2)
-    assert got.value == {"a": [1, 1]}
+    assert result.value == {"a": [1, 1]}
 
 
 def test_secret_in_an_exception_is_hidden(call, monkeypatch):
     monkeypatch.setenv("FM_API_KEY", "sentinel-4711")
-    got = call("import os\ndef run(case): raise ValueError('refused: ' + os.environ['FM_API_KEY'])")
-    assert "ValueError: refused: " in got.failure
-    assert "sentinel" not in got.failure
+    result = call(
+        "import os\ndef run(case): raise ValueError('refused: ' + os.environ['FM_API_KEY'])"
+    )
+    assert "ValueError: refused: " in result.failure
+    assert "sentinel" not in result.failure
 
 
 class Extractor:

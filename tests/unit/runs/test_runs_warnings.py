@@ -62,7 +62,7 @@ def test_aligners_of_lists_are_in_notes_and_manifest(tmp_path):
     run = fm.score(DOCUMENTS, align="optimal", out=tmp_path / "run")
     assert run.notes[-1].endswith("(optimal, all fields, threshold 0.5): lines, lines[].taxes")
     stored = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))["lists"]
-    assert {path: each["name"] for path, each in stored.items()} == {
+    assert {path: item["name"] for path, item in stored.items()} == {
         "lines": "optimal",
         "lines[].taxes": "optimal",
     }
@@ -210,7 +210,7 @@ def test_wrapper_is_named_even_if_the_first_documents_differ():
 def test_no_gate_passes_if_nothing_was_compared(candidate, gate):
     run = fm.score([{"id": "1", "a": 1}], candidate, max={gate: 1})
     assert run.summary.structural_warnings
-    assert [each.note for each in run.summary.gates if not each.passed] == [
+    assert [item.note for item in run.summary.gates if not item.passed] == [
         "no expected value was compared with a prediction"
     ]
     assert not run.passed
@@ -261,14 +261,14 @@ def test_uncertain_comparisons_are_counted():
 
 @given(st.lists(any_documents, max_size=8), st.integers(0, 8))
 def test_document_paths_of_two_parts_merge_into_those_of_the_whole(documents, cut):
-    def found(part):
+    def paths_of(part):
         paths = DocumentPaths(["a", "b", "missing"])
         for document in part:
             paths.add(Case("", document, MISSING))
         return paths
 
-    whole, merged = found(documents), found(documents[:cut])
-    merged.merge(found(documents[cut:]))
+    whole, merged = paths_of(documents), paths_of(documents[:cut])
+    merged.merge(paths_of(documents[cut:]))
     assert [*map(merged.lacks, "ab")] == [*map(whole.lacks, "ab")]
     assert [*merged._attributes] == [*whole._attributes]
 

@@ -38,11 +38,11 @@ def test_non_finite_numbers_are_written_as_strings(value):
 
 
 def test_files_are_written_atomically(tmp_path):
-    place = tmp_path / "file"
-    write_atomic(place, b"old")
-    write_atomic(place, b"new")
-    assert place.read_bytes() == b"new"
-    assert list(tmp_path.iterdir()) == [place]
+    path = tmp_path / "file"
+    write_atomic(path, b"old")
+    write_atomic(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_failed_write_leaves_no_file(tmp_path):

@@ -51,8 +51,8 @@ class Live:
             base_url=self.url, follow_redirects=True, timeout=TIMEOUT, verify=NO_CERTIFICATES
         ) as client:
             page = client.get(self.listener.start_address)
-            found = re.search(r'name="csrf" content="([^"]+)"', page.text)
-            client.headers[CSRF_HEADER] = found[1]
+            match = re.search(r'name="csrf" content="([^"]+)"', page.text)
+            client.headers[CSRF_HEADER] = match[1]
             yield client
 
     def wait_for_job(self, job: str) -> dict:
@@ -82,9 +82,9 @@ class HeldJob(NamedTuple):
 
 
 @contextmanager
-def live(workspace: Path, **given):
+def live(workspace: Path, **settings):
     """Serve a workspace."""
-    options = ServerOptions(workspace=workspace, **given)
+    options = ServerOptions(workspace=workspace, **settings)
     listener = listen(options, host="127.0.0.1", port=0)
     config = uvicorn_config(options)
     # An idle connection must not be closed while a client sends its next request.

@@ -22,8 +22,8 @@ from unit.web.live_server import PREDICTIONS, TRUTH, error_code
     ],
 )  # fmt: skip
 def test_exception_becomes_an_api_error(error, code, message):
-    found = to_api_error(error)
-    assert (found.code.value, found.message) == (code, message)
+    api_error = to_api_error(error)
+    assert (api_error.code.value, api_error.message) == (code, message)
 
 
 def test_message_of_a_model_is_not_prefixed(read_only_server):

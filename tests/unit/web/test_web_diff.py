@@ -45,14 +45,14 @@ def get(server, path, status=200, **query):
 
 
 def test_tables_have_the_figures_of_the_comparison_in_the_order_in_which_they_are_shown(server):
-    found = get(server, "/api/diff", a="first", b="second")
+    response = get(server, "/api/diff", a="first", b="second")
     tables = get(server, "/api/diff/tables", a="first", b="second")
     assert list(tables) == ["metrics", "evaluators", "attributes", "slices"]
     table = tables["attributes"]
     assert [column["key"] for column in table["columns"]][-3:] == ["improved", "worse", "word"]
     rows = {row["name"]["value"]: row for row in table["rows"]}
-    assert set(rows) == set(found["attributes"])
-    for name, change in found["attributes"].items():
+    assert set(rows) == set(response["attributes"])
+    for name, change in response["attributes"].items():
         for key in ("before", "after", "delta", "p_adjusted", "improved", "worse", "word"):
             assert rows[name][key]["value"] == change[key], (name, key)
     ranked = [row["p_adjusted"]["value"] for row in table["rows"]]
@@ -60,8 +60,8 @@ def test_tables_have_the_figures_of_the_comparison_in_the_order_in_which_they_ar
 
 
 def listed(server, **query):
-    found = get(server, "/api/diff/cases", a="first", b="second", **query)
-    return [(each["case_id"], each["direction"]) for each in found["cases"]]
+    response = get(server, "/api/diff/cases", a="first", b="second", **query)
+    return [(case["case_id"], case["direction"]) for case in response["cases"]]
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,15 @@ def test_cases_that_got_worse_come_first_and_pages_continue_the_list(server):
 
 
 def test_changed_cases_are_those_of_the_library(server):
-    found = get(server, "/api/diff", a="first", b="second")
+    response = get(server, "/api/diff", a="first", b="second")
     short = get(server, "/api/diff", a="first", b="second", changes=False)
     library = fm.diff(*(server.options.runs / name for name in ("first", "second")))
-    assert [each["case_id"] for each in found["mixed"]] == ["c1", "c3"]
-    assert found["worse"] == library.to_dict()["worse"]
-    assert {**short, **{name: found[name] for name in ("worse", "improved", "mixed")}} == found
+    assert [case["case_id"] for case in response["mixed"]] == ["c1", "c3"]
+    assert response["worse"] == library.to_dict()["worse"]
+    assert {
+        **short,
+        **{name: response[name] for name in ("worse", "improved", "mixed")},
+    } == response
     assert "worse" not in short
     assert short["conclusion"]["verdict"] == "Too few cases to tell"
     assert short["conclusion"]["evidence"].startswith("macro F1 by attribute 0.889 → 0.889")
@@ -118,7 +121,7 @@ def test_changed_fields_have_their_values_unless_a_run_was_saved_without(server)
     ]
     fm.score(TRUTH, RUNS["first"], values=False, out=server.options.runs / "bare")
     for row in get(server, "/api/diff/cases", a="bare", b="second")["cases"]:
-        assert all("values" not in each for each in row["fields"])
+        assert all("values" not in field for field in row["fields"])
 
 
 def test_the_headline_names_attributes_whose_changes_cancel_out(tmp_path):
@@ -127,8 +130,8 @@ def test_the_headline_names_attributes_whose_changes_cancel_out(tmp_path):
     swapped = [{**row, "q": f"27/{row['q'][:2]}/2024"} for row in truth]
     for name, rows in (("before", swapped), ("after", lost)):
         fm.score(truth, rows, out=tmp_path / name)
-    found = fm.diff(tmp_path / "before", tmp_path / "after")
-    view = found.conclusion_to_json()
+    difference = fm.diff(tmp_path / "before", tmp_path / "after")
+    view = difference.conclusion_to_json()
     assert view["verdict"] + "".join(part["text"] for part in view["changed"]) == (
         "No difference overall, but p is worse (1.000 → 0.000) and q is better (0.000 → 1.000)"
     )
@@ -150,8 +153,8 @@ def test_a_headline_names_three_attributes_of_each_direction(tmp_path):
     for name, rows in (("good", truth), ("bad", wrong_rows)):
         fm.score(truth, rows, out=tmp_path / name)
     text = repr(fm.diff(tmp_path / "good", tmp_path / "bad"))
-    one = "(1.000 → 0.000)"
-    assert text.startswith(f"Worse overall: p {one}, q {one}, r {one} and 2 more are worse; ")
+    first = "(1.000 → 0.000)"
+    assert text.startswith(f"Worse overall: p {first}, q {first}, r {first} and 2 more are worse; ")
 
 
 def test_a_comparison_is_computed_once_until_a_run_changes(server, monkeypatch):
@@ -179,20 +182,20 @@ def test_a_comparison_is_computed_once_until_a_run_changes(server, monkeypatch):
 
 def test_cases_in_which_several_runs_differ(server):
     runs = {"a": "first", "b": ["second", "third"]}
-    found = get(server, "/api/diff/cases", **runs)
-    ids = [each["case_id"] for each in found["cases"]]
+    response = get(server, "/api/diff/cases", **runs)
+    ids = [case["case_id"] for case in response["cases"]]
     assert sorted(ids) == ["c0", "c1", "c3", "c4", "c5"]
-    by_id = {each["case_id"]: each for each in found["cases"]}
+    by_id = {case["case_id"]: case for case in response["cases"]}
     assert by_id["c5"] == {
         "case_id": "c5",
         "scores": [1.0, 1.0, pytest.approx(2 / 3)],
         "mistakes": [0, 0, 1],
     }
     of_y = get(server, "/api/diff/cases", **runs, attribute="y")["cases"]
-    assert {each["case_id"] for each in of_y} == {"c1", "c3"}
+    assert {item["case_id"] for item in of_y} == {"c1", "c3"}
     assert get(server, "/api/diff/cases", **runs, text="c5")["total"] == 1
     shared = get(server, "/api/diff/cases", a="first", b=["second", "few"])["cases"]
-    assert {each["case_id"] for each in shared} <= {"c0", "c1", "c2", "c3", "c4"}
+    assert {item["case_id"] for item in shared} <= {"c0", "c1", "c2", "c3", "c4"}
 
 
 @pytest.mark.parametrize(
@@ -207,8 +210,8 @@ def test_options_of_two_runs_are_refused_for_more(server, option):
 
 
 def test_one_case_in_all_runs(server):
-    found = get(server, "/api/diff/case", a="first", b=["second", "few"], case="c5")
-    first, second, few = found["runs"]
+    response = get(server, "/api/diff/case", a="first", b=["second", "few"], case="c5")
+    first, second, few = response["runs"]
     assert (first["run"], first["number"], first["score"]) == ("first", 6, 1.0)
     assert rows_of(second["documents"]["tree"])[1]["key"] == "x"
     assert few == {"run": "few", "title": "few", "number": None}
@@ -239,10 +242,10 @@ def test_invalid_requests_say_what_is_wrong(server, path, code, status):
 
 
 def test_scores_of_a_run_are_counted_by_bin(server):
-    found = get(server, "/api/runs/first/scores")
-    assert [each for each in found["bins"] if each["cases"]] == [
+    response = get(server, "/api/runs/first/scores")
+    assert [bin_ for bin_ in response["bins"] if bin_["cases"]] == [
         {"low": 0.65, "high": 0.7, "cases": 4},
         {"low": 0.95, "high": 1.0, "cases": 8},
     ]
-    assert found["unscored"] == 0
+    assert response["unscored"] == 0
     assert get(server, "/api/runs/none/scores", 404)

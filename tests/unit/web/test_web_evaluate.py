@@ -158,7 +158,10 @@ def test_view_contains_the_data_of_the_tabs(evaluate):
     ]  # fmt: skip
     assert sum(part["product"] for part in metrics["parts"]) == pytest.approx(0.7375)
     assert (metrics["rqs"], metrics["rqs_max"]) == pytest.approx((0.7375, 0.85))
-    assert {each["pattern"] for each in view["recommendations"]} >= {"missing_key", "extra_key"}
+    assert {recommendation["pattern"] for recommendation in view["recommendations"]} >= {
+        "missing_key",
+        "extra_key",
+    }
     assert rows_of(view["documents"]["tree"])[0]["key"] == "name"
 
 

@@ -35,9 +35,9 @@ def test_cancelled_job_keeps_what_it_compared_and_frees_its_place_in_the_queue(t
         assert (dropped["state"], dropped["result"]) == ("cancelled", None)
         runs = {run["id"]: run for run in server.client.get("/api/runs").json()["runs"]}
         assert len(runs) == 2
-        kept = cancelled["result"]["run"]
-        assert (runs[kept]["status"], runs[kept]["title"]) == ("interrupted", "8 rows · 8 rows")
-        cases = server.client.get(f"/api/runs/{kept}/cases").json()
+        run_id = cancelled["result"]["run"]
+        assert (runs[run_id]["status"], runs[run_id]["title"]) == ("interrupted", "8 rows · 8 rows")
+        cases = server.client.get(f"/api/runs/{run_id}/cases").json()
         assert cases["total"] == len(TRUTH)
 
 
@@ -73,11 +73,11 @@ def test_analyses_do_not_wait_for_batches_and_few_are_kept():
     jobs = JobQueue(max_waiting=16, max_listed=50, redact=print)
     batch = jobs.start("batch", lambda job: job.cancelled.wait(TIMEOUT) and {})
     for number in range(40):
-        each = jobs.start("analysis", lambda _, n=number: {"n": n}, kind=JobKind.ANALYSIS)
-        assert eventually(lambda each=each: each.is_finished)
+        analysis = jobs.start("analysis", lambda _, n=number: {"n": n}, kind=JobKind.ANALYSIS)
+        assert eventually(lambda analysis=analysis: analysis.is_finished)
     assert batch.state is JobStatus.RUNNING
-    kept = [job.result["n"] for job in jobs.all() if job.kind is JobKind.ANALYSIS]
-    assert kept == list(range(39, 23, -1))
+    numbers = [job.result["n"] for job in jobs.all() if job.kind is JobKind.ANALYSIS]
+    assert numbers == list(range(39, 23, -1))
     jobs.close()
 
 

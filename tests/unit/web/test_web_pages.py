@@ -92,7 +92,7 @@ def test_pages_are_listed_and_sent_with_the_type_of_their_content(server):
 
 def test_pages_of_pdf_files_are_rendered_once(server, monkeypatch):
     pages = listed(server, "document")["pages"]
-    assert [(each["number"], each["width"], each["height"]) for each in pages] == [
+    assert [(page["number"], page["width"], page["height"]) for page in pages] == [
         (1, 200.0, 100.0),
         (2, 200.0, 100.0),
     ]
@@ -105,9 +105,9 @@ def test_pages_of_pdf_files_are_rendered_once(server, monkeypatch):
 
 def test_large_and_long_pdf_files_are_limited(server):
     assert max(Image.open(BytesIO(image(server, "huge").content)).size) == 2_000
-    found = listed(server, "many")
-    assert len(found["pages"]) == 100
-    assert found["problems"] == ["Only 100 of 300 pages are shown."]
+    pages = listed(server, "many")
+    assert len(pages["pages"]) == 100
+    assert pages["problems"] == ["Only 100 of 300 pages are shown."]
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_large_and_long_pdf_files_are_limited(server):
     ],
 )  # fmt: skip
 def test_other_files_are_not_shown_and_the_reason_is_said(server, name, problem):
-    found = listed(server, name)
-    assert found["pages"] == []
-    assert found["problems"][0].startswith(problem)
-    assert str(server.options.workspace.parent) not in found["problems"][0]
+    pages = listed(server, name)
+    assert pages["pages"] == []
+    assert pages["problems"][0].startswith(problem)
+    assert str(server.options.workspace.parent) not in pages["problems"][0]
     assert image(server, name).status_code == 404
 
 
@@ -157,9 +157,9 @@ def test_directory_of_the_server_is_used_for_runs_that_name_none(server):
 
 
 def test_run_without_values_shows_no_pages(server):
-    found = listed(server, "image", run="valueless")
-    assert found["pages"] == []
-    assert "without values" in found["problems"][0]
+    pages = listed(server, "image", run="valueless")
+    assert pages["pages"] == []
+    assert "without values" in pages["problems"][0]
 
 
 def test_root_of_batches_is_used_only_by_runs_that_name_it(server, tmp_path):

@@ -34,46 +34,20 @@ LINES = "invoice,item,n\n7,pen,1\n7,ink,2\n8,cap,3\n"
 
 
 @pytest.mark.parametrize(
-    ("body", "inputs", "summary"),
+    ("body", "inputs", "cases"),
     [
-        pytest.param(
-            {"truth": text([SAMPLE])},
-            {"expected_key": "truth", "candidate_key": "sample.output_text"},
-            {"total": 1, "perfect": 1},
-            id="nested-keys",
-        ),
-        pytest.param(
-            {"truth": text([{"doc": 1, "page": n, "total": n} for n in (1, 2)]), "candidate": text([{"doc": 1, "page": n, "total": n} for n in (2, 1)])},
-            {"id_key": "doc,page"},
-            {"total": 2, "perfect": 2},
-            id="composite-ids",
-        ),
-        pytest.param(
-            {"truth": text([{"id": "a", "expected": {"total": 1}, "output": '{"total": 2} no, {"total": 1}'}])},
-            {"candidate_json": "last"},
-            {"total": 1, "perfect": 1},
-            id="last-json",
-        ),
-        pytest.param(
-            {"truth": text([{"id": "a", "expected": {"total": 1}, "output": "{'total': 1,}"}])},
-            {"repair": True},
-            {"total": 1, "perfect": 1},
-            id="repair",
-        ),
-        pytest.param(
-            {"truth": {"text": LINES, "name": "a.csv"}, "candidate": {"text": LINES, "name": "b.csv"}},
-            {"group_by": "invoice"},
-            {"total": 2, "perfect": 2},
-            id="group-by",
-        ),
+        pytest.param({"truth": text([SAMPLE])}, {"expected_key": "truth", "candidate_key": "sample.output_text"}, 1, id="nested-keys"),
+        pytest.param({"truth": {"text": LINES, "name": "a.csv"}, "candidate": {"text": LINES, "name": "b.csv"}}, {"group_by": "invoice"}, 2, id="group-by"),
+        pytest.param({"truth": text([{"id": "a", "expected": {"total": 1}, "output": "{'total': 1,}"}])}, {"repair": True}, 1, id="repair"),
     ],
 )  # fmt: skip
-def test_rows_are_read_as_on_the_command_line(read_only_server, body, inputs, summary):
+def test_rows_are_read_as_on_the_command_line(read_only_server, body, inputs, cases):
     job = read_only_server.client.post("/api/batch", json={**body, "inputs": inputs}).json()["id"]
     done = read_only_server.wait_for_job(job)
     assert done["state"] == "done", done
-    cases = done["result"]["summary"]["cases"]
-    assert {name: cases[name] for name in summary} == summary
+    summary = done["result"]["summary"]
+    assert summary["cases"]["total"] == summary["cases"]["perfect"] == cases
+    assert any("repaired" in warning for warning in summary["warnings"]) is ("repair" in inputs)
 
 
 def test_exports_and_sheets_below_a_root_are_read(tmp_path):

@@ -43,10 +43,10 @@ def test_relative_directory_does_not_remove_words(tmp_path, monkeypatch):
 
 
 def test_keys_are_not_changed(tmp_path):
-    found = PathRedactor(tmp_path, [Path("/app")]).redact(
+    redacted = PathRedactor(tmp_path, [Path("/app")]).redact(
         {"attributes": {"/app/total": {"f1": 1.0}}}
     )
-    assert found == {"attributes": {"/app/total": {"f1": 1.0}}}
+    assert redacted == {"attributes": {"/app/total": {"f1": 1.0}}}
 
 
 def test_errors_are_redacted_with_their_problems(tmp_path):

@@ -20,10 +20,10 @@ def test_a_run_is_previewed_rescored_and_undone(server):
     run = server.run(rules={"vendor.name": {"match": "fuzzy"}})
     path = server.options.runs / run
     before = {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
-    found = server.client.get(f"/api/runs/{run}/rules").json()
-    assert found["problem"] == ""
-    assert found["rules"]["fields"] == [{"path": "vendor.name", "match": "fuzzy"}]
-    rules = {**found["rules"], "fields": [*found["rules"]["fields"], *RULES["fields"]]}
+    response = server.client.get(f"/api/runs/{run}/rules").json()
+    assert response["problem"] == ""
+    assert response["rules"]["fields"] == [{"path": "vendor.name", "match": "fuzzy"}]
+    rules = {**response["rules"], "fields": [*response["rules"]["fields"], *RULES["fields"]]}
     preview = server.client.post(f"/api/runs/{run}/preview", json={"rules": rules}).json()
     wrong = sum(row["total"] % 2 == 0 for row in TRUTH)
     assert (preview["changed_fields"], preview["changed_cases"]) == (wrong, wrong)
@@ -38,7 +38,7 @@ def test_a_run_is_previewed_rescored_and_undone(server):
     job = server.wait_for_job(started.json()["id"])
     assert (job["state"], job["cases"]) == ("done", len(TRUTH))
     new = job["result"]["run"]
-    listed = {each["id"]: each for each in server.client.get("/api/runs").json()["runs"]}
+    listed = {item["id"]: item for item in server.client.get("/api/runs").json()["runs"]}
     assert (listed[new]["rescored_from"], listed[new]["name"]) == (run, "tolerant")
     described = server.client.get(f"/api/runs/{new}").json()
     assert described["manifest"]["rescored_from"]["run"] == run
@@ -46,7 +46,7 @@ def test_a_run_is_previewed_rescored_and_undone(server):
 
     assert server.client.delete(f"/api/runs/{new}").status_code == 200
     assert server.client.get(f"/api/runs/{new}").status_code == 404
-    assert {each.name: each.read_bytes() for each in path.iterdir() if each.is_file()} == before
+    assert {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()} == before
 
 
 def test_the_rules_of_the_run_are_the_default(server):
@@ -102,4 +102,4 @@ def test_a_cancelled_job_leaves_no_run(server, monkeypatch):
     job = server.client.post(f"/api/runs/{run}/rescore", json={"rules": RULES}).json()
     assert server.wait_for_job(job["id"])["state"] == "cancelled"
     assert server.client.get("/api/runs").json()["total"] == before
-    assert not [each for each in server.options.runs.iterdir() if each.name.startswith(".tmp")]
+    assert not [file for file in server.options.runs.iterdir() if file.name.startswith(".tmp")]

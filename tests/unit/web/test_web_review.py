@@ -39,21 +39,24 @@ def queue(server, run="one", **query):
     return response.json()
 
 
-def decision(field, decided="accept_candidate", **given):
+def decision(field, decided="accept_candidate", **changes):
     keys = ("case", "path", "candidate_path", "values_hash")
     seen = {"replaces": field["review"]["id"] if field["review"] else ""}
-    return {**{key: field[key] for key in keys}, "decision": decided, **seen, **given}
+    return {**{key: field[key] for key in keys}, "decision": decided, **seen, **changes}
 
 
 def test_fields_are_decided_withdrawn_and_exported(server, workspace):
     url = "/api/runs/one/review"
-    vendor, total = sorted(queue(server)["fields"], key=lambda each: each["path"])[::-1]
+    vendor, total = sorted(queue(server)["fields"], key=lambda review: review["path"])[::-1]
     assert (vendor["path"], vendor["shown"], vendor["decided"]) == ("vendor", {"expected": "Acme", "candidate": "ACME Ltd"}, False)  # fmt: skip
     made = server.client.post(url, json=decision(vendor, "ambiguous", comment="both names")).json()
     assert made["values"] == ["Acme", "ACME Ltd"]
     corrected = server.client.post(url, json=decision(total, "correction", value=10**20)).json()
-    found = queue(server)
-    assert (found["decided"], [each["decided"] for each in found["fields"]]) == (2, [True, True])
+    review = queue(server)
+    assert (review["decided"], [field["decided"] for field in review["fields"]]) == (
+        2,
+        [True, True],
+    )
     effect = server.client.get(f"{url}/effect").json()
     assert effect["decisions"]["ambiguous"] == effect["decisions"]["correction"] == 1
     assert effect["effect"]["after"]["micro_f1"] > effect["effect"]["before"]["micro_f1"]
@@ -66,20 +69,20 @@ def test_fields_are_decided_withdrawn_and_exported(server, workspace):
     assert rules["fields"] == [{"path": "vendor", "any_of": True}]
     label = json.loads(server.client.get(f"{url}/export/labels.jsonl").text)
     assert (label["path"], label["verdict"]) == ("vendor", True)
-    for each in (made, corrected):
-        assert server.client.delete(f"{url}/{each['id']}").status_code == 200
+    for review in (made, corrected):
+        assert server.client.delete(f"{url}/{review['id']}").status_code == 200
     assert queue(server)["decided"] == 0
     assert server.client.get(f"{url}/export/rules.json").status_code == 404
     assert json.loads((workspace / "truth.jsonl").read_text().splitlines()[0]) == TRUTH[0]
 
 
 def test_queues_have_their_own_order_and_parameters(server):
-    assert [each["path"] for each in queue(server, attribute="total")["fields"]] == ["total"]
+    assert [field["path"] for field in queue(server, attribute="total")["fields"]] == ["total"]
     drawn = queue(server, queue="random", number=2, seed=3)
     assert (len(drawn["fields"]), drawn["total"]) == (2, 4)
     differing = queue(server, queue="disagreement", other="two")["fields"]
-    assert {(each["case_id"], each["path"]) for each in differing} == {("a", "vendor"), ("b", "total")}  # fmt: skip
-    votes = next(each["votes"] for each in differing if each["path"] == "total")
+    assert {(field["case_id"], field["path"]) for field in differing} == {("a", "vendor"), ("b", "total")}  # fmt: skip
+    votes = next(field["votes"] for field in differing if field["path"] == "total")
     assert votes == [{"run": "one", "value": 7}, {"run": "two", "value": 8}]
     for wrong in ({"queue": "confidence"}, {"queue": "disagreement"}, {"number": 0}):
         assert server.client.get("/api/runs/one/review", params=wrong).status_code == 422
@@ -126,8 +129,8 @@ def test_effect_uses_the_rules_that_were_saved_and_reads_no_file(tmp_path):
     rules.unlink()
     manifest = json.loads((out / "manifest.json").read_text("utf-8"))
     with live(tmp_path) as server:
-        found = server.client.get("/api/runs/run/review/effect").json()
-        assert found["effect"]["before"] == found["effect"]["after"]
+        result = server.client.get("/api/runs/run/review/effect").json()
+        assert result["effect"]["before"] == result["effect"]["after"]
         # The manifest of a run is not trusted: a file that it names could be any file.
         secret = tmp_path / "secret.yaml"
         secret.write_text("password: hunter2", "utf-8")
@@ -142,14 +145,14 @@ def test_effect_uses_the_rules_that_were_saved_and_reads_no_file(tmp_path):
 
 def test_only_runs_over_the_same_cases_can_be_compared_with(server, workspace):
     write_jsonl(workspace / "more.jsonl", [*TRUTH, {"id": "c", "vendor": "Cord", "total": 1}])
-    given = {"rules": {"total": "exact"}}
-    runs = {"strict": ("truth", given), "other": ("more", {})}
+    options = {"rules": {"total": "exact"}}
+    runs = {"strict": ("truth", options), "other": ("more", {})}
     for name, (truth, options) in runs.items():
         out = workspace / "runs" / name
         fm.score(workspace / f"{truth}.jsonl", workspace / "one.jsonl", out=out, **options)
     server.client.get("/api/runs")
     text = server.client.get("/runs/one/review").text
-    found = json.loads(re.search(r'id="page">(.*?)</script>', text)[1])["others"]
-    assert {each["id"]: each["comparable"] for each in found} == {"two": True, "strict": False}
+    others = json.loads(re.search(r'id="page">(.*?)</script>', text)[1])["others"]
+    assert {other["id"]: other["comparable"] for other in others} == {"two": True, "strict": False}
     for name in runs:
         shutil.rmtree(workspace / "runs" / name)

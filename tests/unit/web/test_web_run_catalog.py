@@ -10,7 +10,7 @@ from fieldmark.web.run_catalog import RecentValues, RunCatalog
 
 
 @pytest.mark.parametrize(
-    ("added", "kept"),
+    ("added", "expected"),
     [
         pytest.param("abc", "abc", id="few"),
         pytest.param("abcd", "bcd", id="at-most-three"),
@@ -19,12 +19,12 @@ from fieldmark.web.run_catalog import RecentValues, RunCatalog
         pytest.param(["a", "b", "c", "a", "d"], ["c", "a", "d"], id="used-last"),
     ],
 )
-def test_values_that_were_used_last_are_kept(added, kept):
+def test_values_that_were_used_last_are_kept(added, expected):
     recent = RecentValues(len, most=3, most_cases=5)
     for text in added:
         if recent.get(text) is None:
             recent.add(text, text)
-    assert {text for text in added if recent.get(text)} == set(kept)
+    assert {text for text in added if recent.get(text)} == set(expected)
 
 
 def test_indexes_of_large_runs_are_dropped_but_not_those_of_a_comparison(tmp_path, monkeypatch):

@@ -141,9 +141,10 @@ def test_each_run_has_its_own_budget_and_usage(tmp_path):
 
 def test_prompts_are_listed(read_only_server):
     prompts = read_only_server.client.get("/api/prompts").json()["prompts"]
-    assert [each["name"] for each in prompts] == ["meaning", "form", "rubric", "safety"]
+    assert [prompt["name"] for prompt in prompts] == ["meaning", "form", "rubric", "safety"]
     assert all(
-        len(each["sha256"]) == 64 and each["messages"][0]["role"] == "system" for each in prompts
+        len(prompt["sha256"]) == 64 and prompt["messages"][0]["role"] == "system"
+        for prompt in prompts
     )
 
 

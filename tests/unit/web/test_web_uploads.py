@@ -57,7 +57,7 @@ def test_manifest_has_the_original_names_of_inputs(tmp_path, root, sides, names,
         job = server.client.post("/api/batch", json=body).json()["id"]
         run = tmp_path / "runs" / server.wait_for_job(job)["result"]["run"]
     manifest = open_run(run).manifest
-    assert [each.name for each in manifest.inputs] == names
+    assert [source.name for source in manifest.inputs] == names
     assert "fieldmark-serve-" not in (run / "manifest.json").read_text("utf-8")
     assert (manifest.options is not None) is resumable
 
@@ -69,8 +69,8 @@ def test_batch_names_the_directory_with_its_page_images(tmp_path, root):
         body = {"truth": {"rows": rows}, "pages": "data"}
         job = server.client.post("/api/batch", json=body).json()["id"]
         run = server.wait_for_job(job)["result"]["run"]
-        found = server.client.get(f"/api/runs/{run}/cases/1/pages").json()
-        assert [page["file"] for page in found["pages"]] == ["data/scan.png"]
+        response = server.client.get(f"/api/runs/{run}/cases/1/pages").json()
+        assert [page["file"] for page in response["pages"]] == ["data/scan.png"]
         for unknown in ("files", "data/files", str(root)):
             refused = server.client.post("/api/batch", json={**body, "pages": unknown})
             assert (refused.status_code, refused.json()["error"]["code"]) == (403, "outside_roots")
@@ -103,8 +103,8 @@ def resume(run):
 def test_run_over_paths_can_be_resumed_after_the_server_was_killed(tmp_path, root):
     sources = copies(tmp_path, root, DataRoots({"data": root}))
     make_interrupted_run(tmp_path / "run", sources)
-    for each in sources:
-        each.copy.unlink()
+    for source in sources:
+        source.copy.unlink()
     assert resume(tmp_path / "run").micro.f1 == 0.75
 
 
