@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import pytest
 
 from fieldmark.cli import main
 from published.command_line import Done
+from row_files import lines
 
 TRUTH = [
     {"id": "a", "expected": {"total": 1, "vendor": "Acme"}},
@@ -18,10 +18,6 @@ CANDIDATE = [
     {"id": "a", "candidate": {"total": 1, "vendor": "Acme"}},
     {"id": "b", "candidate": {"total": 3}},
 ]
-
-
-def lines(rows):
-    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 @pytest.fixture

@@ -12,6 +12,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from fieldmark.judges import retry
+from fieldmark.judges.retry import Clock
+
 NONCE = re.compile(r"<data-([0-9a-f]+)>\n(.*)\n</data-\1>", re.DOTALL)
 IDS = re.compile(r"these ids and no others: (\[.*\])\. Every")
 
@@ -204,3 +207,12 @@ def respond_slowly(server: Server, seconds: float) -> Script:
                 return
 
     return respond
+
+
+def isolate(monkeypatch, directory, key=None):
+    """Let retries not wait, keep cached responses in a directory, and set or remove the API key."""
+    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
+    monkeypatch.setenv("FIELDMARK_CACHE", str(directory))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    if key is not None:
+        monkeypatch.setenv("OPENAI_API_KEY", key)

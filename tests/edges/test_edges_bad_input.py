@@ -14,13 +14,10 @@ from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.json import MISSING
+from row_files import cases_of
 
 GOOD = b'{"id": "good", "expected": {"a": 1}}\n'
 GOOD_CANDIDATE = b'{"id": "good", "candidate": {"a": 1}}\n'
-
-
-def cases_of(stream):
-    return [case for batch in stream.batches() for case in batch]
 
 
 @pytest.fixture

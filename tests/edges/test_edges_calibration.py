@@ -7,9 +7,8 @@ import json
 
 import pytest
 
-from edges.llm_server import serving
-from fieldmark.judges import retry
-from fieldmark.judges.retry import Clock
+from edges.llm_server import isolate, serving
+from row_files import lines
 
 PAIRS = [
     ("Paid in full in May", "Settled completely in May", True),
@@ -25,8 +24,7 @@ PRICES = "input_price: 1000000, output_price: 0"
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
+    isolate(monkeypatch, tmp_path / "cache")
 
 
 def grade_pairs(exchange):
@@ -45,7 +43,7 @@ def write(folder, url, judge=""):
         {"id": str(n), "expected": {"note": ours}, "candidate": {"note": theirs}}
         for n, (ours, theirs, _) in enumerate(PAIRS)
     ]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    (folder / "rows.jsonl").write_text(lines(rows), "utf-8")
     model = f'model: m, base_url: "{url}", {PRICES}'
     (folder / "rules.yaml").write_text(
         f"provider: {{type: openai, {model}}}\nfields: [{{path: note, match: semantic}}]\n", "utf-8"
@@ -155,7 +153,7 @@ def test_failed_comparisons_are_errors_and_no_gate_passes(folder, command):
     with serving(lambda exchange: exchange.json({"error": {"message": "no"}}, 400)) as server:
         write(folder, server.url)
         rows = [{"expected": a, "candidate": b, "verdict": right} for a, b, right in PAIRS]
-        (folder / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (folder / "labels.jsonl").write_text(lines(rows))
         done = command(
             "calibrate",
             "measure",

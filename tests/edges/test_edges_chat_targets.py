@@ -9,9 +9,7 @@ import os
 import pytest
 
 import fieldmark as fm
-from edges.llm_server import Exchange, serving, status
-from fieldmark.judges import retry
-from fieldmark.judges.retry import Clock
+from edges.llm_server import Exchange, isolate, serving, status
 from interrupted_runs import interrupted_at_segment
 from page_files import pdf
 
@@ -32,9 +30,7 @@ KEY = "sk-sentinel-4711"
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    isolate(monkeypatch, tmp_path / "cache")
 
 
 def extract(exchange: Exchange) -> None:

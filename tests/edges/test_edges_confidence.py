@@ -11,12 +11,9 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.errors import ConfigError, DataError
+from row_files import lines
 
 SAMPLES = Path(__file__).parents[1] / "data/tool-exports"
-
-
-def lines(rows):
-    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def planted(number=600, seed=5):

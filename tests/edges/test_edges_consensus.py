@@ -13,6 +13,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.analyses.consensus import BEST_OF, MAJORITY
 from fieldmark.errors import ConfigError
+from row_files import lines
 
 SAMPLE = Path(fm.__file__).parent / "sample"
 DOCUBENCH = Path(__file__).parents[1] / "data" / "docubench"
@@ -22,7 +23,7 @@ THREE = [{"id": "a", "total": 7, "vendor": "Acme"}, {"id": "c", "total": 3, "ven
 
 
 def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    path.write_text(lines(rows), "utf-8")
     return path.name
 
 

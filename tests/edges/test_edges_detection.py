@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from published.command_line import DATA, fieldmark
+from row_files import lines
 
 COCO = DATA / "coco-val2014-100"
 TWELVE = json.loads((COCO / "published_results.json").read_text("utf-8"))["published_3_decimals"]
@@ -47,7 +48,7 @@ def page(number, shift):
 @pytest.fixture
 def pages(folder):
     rows = [{"id": str(n), "expected": page(n, 0), "candidate": page(n, n % 3)} for n in range(100)]
-    text = "".join(json.dumps(row) + "\n" for row in rows)
+    text = lines(rows)
     (folder / "pages.jsonl").write_text(text, "utf-8")
     (folder / "a.eval.yaml").write_text(BOXES, "utf-8")
     return folder
@@ -116,7 +117,7 @@ def interrupted_run(folder, command, *options):
     (folder / "target.py").write_text(TARGET, "utf-8")
     target = f"target: {{command: [{sys.executable}, target.py], concurrency: 1}}\n"
     rows = [{"id": str(n), "expected": page(1, 0)} for n in range(45)]
-    text = "".join(json.dumps(row) + "\n" for row in rows)
+    text = lines(rows)
     (folder / "pages.jsonl").write_text(text, "utf-8")
     (folder / "a.eval.yaml").write_text(BOXES + target, "utf-8")
     whole = command("eval", "a.eval.yaml", "--out", "whole", *options)

@@ -8,10 +8,8 @@ from collections import Counter
 import pytest
 
 import fieldmark as fm
-from edges.llm_server import NONCE, serving, status
+from edges.llm_server import NONCE, isolate, serving, status
 from fieldmark.compare.semantic import Semantic
-from fieldmark.judges import retry
-from fieldmark.judges.retry import Clock
 from fieldmark.judges.similarity_providers import PythonProvider
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.runs.eval_file import load_eval
@@ -21,9 +19,7 @@ from fieldmark.runs.stored_run import open_run
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    isolate(monkeypatch, tmp_path / "cache")
 
 
 def case(name, expected, candidate, *evaluators, **more):

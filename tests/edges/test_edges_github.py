@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from row_files import lines
+
 
 @pytest.fixture(autouse=True)
 def workflow(monkeypatch):
@@ -37,7 +39,7 @@ def test_no_more_annotations_than_github_shows(command, folder):
         "t": truth,
         "p": [{"id": n, "candidate": {"a": 2}} for n in range(50)],
     }.items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (folder / f"{name}.jsonl").write_text(lines(rows))
     done = command("score", "t.jsonl", "p.jsonl", "--no-save", "--max", "micro.fp=1")
     assert len(annotations(done)) == 10
     assert "gate failed" in annotations(done)[0]

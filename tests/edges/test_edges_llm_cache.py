@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import fieldmark as fm
-from edges.llm_server import Exchange, first, serving, status
+from edges.llm_server import Exchange, first, isolate, serving, status
 from fieldmark.judges import retry
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
@@ -30,9 +30,7 @@ PRICES = {"input_price": 2.0, "output_price": 8.0}
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    isolate(monkeypatch, tmp_path / "cache")
     return tmp_path / "cache" / "llm.sqlite3"
 
 

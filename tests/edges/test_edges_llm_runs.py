@@ -8,11 +8,9 @@ from collections import Counter
 import pytest
 
 import fieldmark as fm
-from edges.llm_server import serving
+from edges.llm_server import isolate, serving
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
-from fieldmark.judges import retry
 from fieldmark.judges.openai_providers import OpenAi
-from fieldmark.judges.retry import Clock
 from interrupted_runs import interrupted_at_segment
 
 OPENAI = {"type": "openai", "model": "m", "base_url": "https://models.test/v1"}
@@ -28,9 +26,7 @@ ROW = {
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    isolate(monkeypatch, tmp_path / "cache")
 
 
 @pytest.fixture

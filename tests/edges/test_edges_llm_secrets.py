@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 import fieldmark as fm
-from edges.llm_server import Exchange, first, responding, serving, status
+from edges.llm_server import Exchange, first, isolate, responding, serving, status
 from fieldmark.errors import OptionError
 from fieldmark.judges import retry
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
-from fieldmark.judges.retry import Clock
 from fieldmark.judges.safety import LlmSafety
 from fieldmark.model.case import Case
 from fieldmark.values.records import to_json
@@ -28,9 +27,7 @@ PREDICTIONS = [{"id": "1", "note": "the customer paid the bill"}]
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    isolate(monkeypatch, tmp_path / "cache", KEY)
 
 
 def encodings():

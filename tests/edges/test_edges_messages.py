@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from row_files import lines
+
 KEY_REQUIRED = (
     "fieldmark: align: option 'key' is required for key; "
     "use a rules file with align: key and key: [...]\n"
@@ -233,7 +235,7 @@ def test_note_on_rows_compared_as_whole_documents(command, folder):
 
 def test_structural_warning_comes_first_and_names_the_option(folder, score):
     wrapped = [{"id": name, "result": {"total": 1, "vendor": "x"}, "ms": 3} for name in "ab"]
-    (folder / "candidate.jsonl").write_text("".join(json.dumps(row) + "\n" for row in wrapped))
+    (folder / "candidate.jsonl").write_text(lines(wrapped))
     appear = "candidate.jsonl: the predictions appear to be in 'result'; "
     done = score()
     assert done.out.startswith(f"warning: {appear}use --candidate 'result' to read them\n")

@@ -7,10 +7,9 @@ import re
 
 import pytest
 
-from edges.llm_server import serving
+from edges.llm_server import isolate, serving
 from fieldmark.analyses.report import KINDS
-from fieldmark.judges import retry
-from fieldmark.judges.retry import Clock
+from row_files import lines
 
 MARK = "xyzzy"
 """Part of every text in the documents; no path, id or setting contains it."""
@@ -224,7 +223,7 @@ def test_targets_write_and_print_no_values(inputs, command, target):
         "utf-8",
     )
     rows = [{"id": name, "expected": EXPECTED, "input": {"text": f"{MARK}50"}} for name in "abc"]
-    (inputs / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    (inputs / "cases.jsonl").write_text(lines(rows), "utf-8")
     done = evaluated(
         inputs, command, f"cases: cases.jsonl\ntarget: {target}\nevaluators:{EVALUATORS}"
     )
@@ -234,8 +233,7 @@ def test_targets_write_and_print_no_values(inputs, command, target):
 
 @pytest.mark.parametrize("answer", ["score", "text", "error"])
 def test_models_write_and_print_no_values(inputs, command, answer, monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
+    isolate(monkeypatch, tmp_path / "cache")
 
     def respond(exchange):
         if answer == "score":

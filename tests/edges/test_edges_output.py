@@ -11,9 +11,9 @@ import subprocess
 
 import pytest
 
-from edges.conftest import lines
 from fieldmark.cli import score as score_module
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark, strict
+from row_files import lines
 from waiting import TIMEOUT
 
 HOSTILE = {

@@ -12,6 +12,7 @@ from fieldmark.analyses import report as embedded_pages
 from fieldmark.analyses.report import write_report
 from fieldmark.errors import ConfigError
 from page_files import pdf, png
+from row_files import lines
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def scored(folder):
         {"id": "b", "expected": {"x": 1}, "candidate": {"x": 2}},
         {"id": "c", "expected": {"x": 1}, "candidate": {"x": 2}},
     ]  # fmt: skip
-    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    (folder / "rows.jsonl").write_text(lines(rows), "utf-8")
     return folder
 
 

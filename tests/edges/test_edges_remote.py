@@ -18,6 +18,7 @@ from fieldmark.data import file_blocks, input_files, remote_files
 from fieldmark.runs import session
 from loopback_server import Answer, loopback
 from published.command_line import fieldmark
+from row_files import lines
 from s3_server import s3_environment, s3_server
 
 CASES = 1_200
@@ -38,7 +39,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("remote")
     for side in ("truth", "found"):
         rows = list(documents(side))
-        text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        text = lines(rows).encode()
         (path / f"{side}.jsonl").write_bytes(text)
         for suffix in ("gz", "zst"):
             compressed = in_members(text, [*range(0, len(text), 9_000)], suffix)

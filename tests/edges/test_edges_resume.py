@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from published.command_line import COMMAND, ENVIRONMENT
+from row_files import lines
 from waiting import TIMEOUT, eventually
 
 CASES = 6_000
@@ -49,7 +50,7 @@ def rows(number):
 def data(tmp_path, monkeypatch):
     def write(number):
         for name, side in zip(("truth", "found"), zip(*rows(number), strict=True), strict=True):
-            text = "".join(json.dumps(row) + "\n" for row in side)
+            text = lines(side)
             (tmp_path / f"{name}.jsonl").write_text(text)
 
     monkeypatch.chdir(tmp_path)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fieldmark as fm
-from edges.conftest import lines
+from row_files import lines
 
 
 @pytest.fixture

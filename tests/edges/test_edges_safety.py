@@ -7,10 +7,9 @@ import json
 import pytest
 
 import fieldmark as fm
-from edges.llm_server import serving, status
+from edges.llm_server import isolate, serving, status
 from fieldmark.compare.prompt_injection import INJECTION_WARNING
-from fieldmark.judges import retry
-from fieldmark.judges.retry import Clock
+from row_files import lines
 from unit.web.live_server import live
 
 ROWS = [
@@ -24,8 +23,7 @@ WORDS = {"type": "wordlist", "words": ["hell", "idiot"]}
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
+    isolate(monkeypatch, tmp_path / "cache")
 
 
 def rules(safety, **others):
@@ -68,7 +66,7 @@ def test_safety_is_part_of_the_score_of_a_case_if_rqs_is():
 
 
 def test_saved_run_keeps_safety(folder, command):
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    (folder / "rows.jsonl").write_text(lines(ROWS), "utf-8")
     (folder / "rules.json").write_text(json.dumps(rules(WORDS, convention="four_phase")), "utf-8")
     done = command(
         "score", "rows.jsonl", "--rules", "rules.json", "--out", "run", "--max", "safety=0.4"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import fieldmark as fm
 from fieldmark.errors import ConfigError
+from row_files import lines
 
 TRUTH = [{"id": str(n), "total": n} for n in range(12)]
 
 
 def write(path, rows):
     path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    path.write_text(lines(rows), "utf-8")
     return path
 
 

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from edges.conftest import lines
+from row_files import lines
 
 TRUTH = [
     {"id": "a", "expected": {"total": 1, "vendor": "Acme"}, "tags": ["scan"]},

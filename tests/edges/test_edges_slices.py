@@ -12,6 +12,8 @@ import pytest
 import fieldmark as fm
 from fieldmark.metrics.summary import summary_from_json, summary_to_json
 from fieldmark.runs import session
+from interrupted_runs import interrupted_at_segment
+from row_files import lines
 
 VENDORS = ("Acme", "Bolt", "Cask")
 
@@ -39,7 +41,7 @@ def rows(cases, seed=0, wrong=None):
 
 def written(directory, truth, candidate):
     for name, content in (("truth", truth), ("candidate", candidate)):
-        text = "".join(json.dumps(row) + "\n" for row in content)
+        text = lines(content)
         (directory / f"{name}.jsonl").write_text(text, "utf-8")
     return directory / "truth.jsonl", directory / "candidate.jsonl"
 
@@ -289,22 +291,11 @@ evaluators:
     assert scores == {"tag=x": 1, "tag=y": 0, "metadata.fold=1": 1, "metadata.fold=2": 0}
 
 
-def test_interrupted_run_is_resumed_with_its_slices(folder, command, monkeypatch):
-    written(folder, *rows(1100))
-    command("score", "truth.jsonl", "candidate.jsonl", "--by", "vendor", "--out", "whole")
-    take_segment = session.Session._take_segment
-    segments = []
-
-    def interrupted(self, segment):
-        if segments:
-            raise KeyboardInterrupt
-        segments.append(segment)
-        take_segment(self, segment)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(session.Session, "_take_segment", interrupted)
-        words = ("truth.jsonl", "candidate.jsonl", "--by", "vendor", "--out", "run")
-        assert command("score", *words).code == 130
+def test_interrupted_run_is_resumed_with_its_slices(folder, command):
+    inputs = written(folder, *rows(1100))
+    fm.score(*inputs, by=["vendor"], out="whole")
+    with interrupted_at_segment(2):
+        fm.score(*inputs, by=["vendor"], out="run")
     assert command("score", "--resume", "run").code == 0
     summaries = [(folder / name / "summary.json").read_bytes() for name in ("run", "whole")]
     assert summaries[0] == summaries[1]

@@ -272,7 +272,7 @@ class Interpreter:
                 yield from self.pair((*at, key), *inner)
         elif isinstance(expected, list) and isinstance(candidate, list):
             alignment = self.align(at, expected, candidate)
-            for ours, theirs, _, _ in alignment.pairs:
+            for ours, theirs, _ in alignment.pairs:
                 yield from self.pair((*at, ITEM), expected[ours], candidate[theirs])
             for index in alignment.unmatched_expected:
                 yield from self.unmatched((*at, ITEM), expected[index], candidate=False)
@@ -385,7 +385,7 @@ class Interpreter:
         after = candidate if isinstance(candidate, list) else []
         alignment = self.align(at, before, after)
         inner: Place = (*at, ITEM)
-        for ours, theirs, _, _ in alignment.pairs:
+        for ours, theirs, _ in alignment.pairs:
             yield from self.configured(inner, paths, before[ours], after[theirs])
         for index in alignment.unmatched_expected:
             inside = self.configured(inner, paths, before[index], MISSING)

@@ -37,7 +37,7 @@ class Entries:
     The method, greedy or optimal, has the same options as for lists.
 
     >>> Entries(match_fields=("name",)).align([{"name": "Ann"}], [{"name": "Ann", "age": 7}]).pairs
-    [(0, 0, 1.0, False)]
+    [(0, 0, 1.0)]
     """
 
     name: ClassVar[str] = "entries"

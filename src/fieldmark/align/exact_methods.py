@@ -11,7 +11,7 @@ from fieldmark.align.equal_items import build_alignment, canonical_order, pair_e
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Presence
-from fieldmark.values.equality import equal, typed_key
+from fieldmark.values.equality import typed_key
 from fieldmark.values.paths import resolve
 from fieldmark.values.presence import presence
 from fieldmark.values.strategy_options import check_options
@@ -31,10 +31,7 @@ class Index:
         """Align items with the same index."""
         common = min(len(expected), len(candidate))
         return Alignment(
-            [
-                (index, index, 1.0, equal(expected[index], candidate[index]))
-                for index in range(common)
-            ],
+            [(index, index, 1.0) for index in range(common)],
             range(common, len(expected)),
             range(common, len(candidate)),
         )
@@ -49,7 +46,7 @@ class Key:
     that is not an object is its own key.
 
     >>> Key(key=("sku",)).align([{"sku": 1, "n": 2}], [{"sku": 1.0, "n": 3}]).pairs
-    [(0, 0, 1.0, False)]
+    [(0, 0, 1.0)]
     """
 
     name: ClassVar[str] = "key"

@@ -79,7 +79,7 @@ class Greedy(SimilarityAligner):
     the default threshold.
 
     >>> Greedy().align(["blue", "red"], ["bleu", "black"]).pairs
-    [(0, 0, 0.5, False)]
+    [(0, 0, 0.5)]
     """
 
     name: ClassVar[str] = "greedy"

@@ -39,7 +39,6 @@ _UNEQUAL: Final = 1 - 1 / MAX_TEXT
 
 _GRADED: Final = frozenset((str, RuledLeaf))
 """The types of leaves that can be similar without being equal."""
-_SMALL: Final = 16  # for up to this many pairs, no index of leaves is built
 
 _WHOLE: Final = 2.0**52
 """Adding and then subtracting this number rounds a smaller float to an integer."""
@@ -86,8 +85,6 @@ def edges_of_few(
     near = _near(expected, candidate, share, unequal, most)
     if near is None:
         return None
-    if has_rules:
-        near = [pair for pair in near if _may_reach(expected[pair[0]], candidate[pair[1]], share)]
     graded = _graded_paths(expected)
     edges: list[Edge] = []
     for index, other, shared in near:
@@ -106,31 +103,12 @@ def _near(
 ) -> list[_NearPair] | None:
     """Return the pairs whose equal leaves and strings can reach a share of their leaves.
 
-    Two different strings, or leaves with their own rule, add at most `unequal`.
+    Two different strings, or leaves with their own rule, add at most `unequal`. Returns `None` if
+    more than `most` pairs share a leaf.
     """
     reaches = [
         sum(type(cell) in _GRADED for cell in cells.values()) * unequal for cells in expected
     ]
-    if len(expected) * len(candidate) > min(most, _SMALL):
-        return _near_by_leaf(expected, candidate, reaches, share, most)
-    near: list[_NearPair] = []
-    for index, cells in enumerate(expected):
-        size, reach, leaves = len(cells), reaches[index], cells.items()
-        for other, others in enumerate(candidate):
-            shared = len(leaves & others.items())
-            if shared + reach >= share * max(size, len(others)):
-                near.append((index, other, shared))
-    return near
-
-
-def _near_by_leaf(
-    expected: list[ItemLeaves],
-    candidate: list[ItemLeaves],
-    reaches: list[float],
-    share: float,
-    most: int,
-) -> list[_NearPair] | None:
-    """Find such pairs by an index of leaves; None if more than `most` pairs share a leaf."""
     sizes = list(map(len, candidate))
     smallest = min(sizes)
     # Items whose strings alone can reach the share need no equal leaf.
@@ -160,36 +138,9 @@ def _near_by_leaf(
     return near
 
 
-def _may_reach(expected: ItemLeaves, candidate: ItemLeaves, share: float) -> bool:
-    """Whether two items can reach a share of their leaves, whatever their strings are.
-
-    Rules for other values than strings are cheaper to apply than edit distances are to compute.
-    """
-    shared = expected.keys() & candidate.keys()
-    most, least = float(len(shared)), share * (len(expected) + len(candidate) - len(shared))
-    pending: list[tuple[RuledLeaf, RuledLeaf]] = []
-    for path in shared:
-        cell, other = expected[path], candidate[path]
-        if type(cell) is RuledLeaf is type(other):
-            if type(cell.value) is not str and cell != other:
-                pending.append((cell, other))
-        elif cell != other and not (type(cell) is str is type(other)):
-            most -= 1
-    for cell, other in pending:
-        if most < least:
-            return False
-        most -= 1 - cell.similarity(other)
-    return most >= least
-
-
 def _graded_paths(items: list[ItemLeaves]) -> list[Path]:
     """Return the paths of leaves that can be similar without being equal, always in one order."""
-    paths = {
-        path
-        for cells in items
-        for path, cell in cells.items()
-        if type(cell) is str or type(cell) is RuledLeaf
-    }
+    paths = {path for cells in items for path, cell in cells.items() if type(cell) in _GRADED}
     return sorted(paths, key=repr)
 
 
@@ -197,9 +148,7 @@ def _weight(
     expected: ItemLeaves, candidate: ItemLeaves, graded: list[Path], equal_leaves: int
 ) -> float:
     """Return the mean similarity over the leaves of both items, as a weight."""
-    leaves = len(expected)
-    if expected.keys() != candidate.keys():
-        leaves += len(candidate) - len(expected.keys() & candidate.keys())
+    leaves = len(expected.keys() | candidate.keys())
     total = 0.0
     for path in graded:
         cell, other = expected.get(path), candidate.get(path)

@@ -16,7 +16,7 @@ from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 from fieldmark.align.alignment_options import MAX_TEXT
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import Comparator
-from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.values.equality import typed_key
 from fieldmark.values.paths import PathError, parse_path, resolve
 from fieldmark.values.presence import is_blank, is_present
@@ -27,6 +27,7 @@ ItemLeaves: TypeAlias = dict[Path, Hashable]
 _Leaf = TypeVar("_Leaf")
 
 _ITSELF: Final = ()
+_NUMBERS: Final = frozenset({int, float})
 _PLAIN: Final = 1 << 53  # floats represent integers exactly up to this number
 _LEAF: Final = 16  # the size of a leaf, in characters
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?", re.DOTALL)
@@ -120,54 +121,32 @@ def all_leaves(
     rules: LeafRules | None = None,
 ) -> list[ItemLeaves]:
     """Return the leaves of each item; some of them may have their own rules."""
-    if rules is not None:
-        if match_fields is not None:
-            by_field = {field: _rules_at(rules, field) for field in match_fields}
-            return [_ruled_leaves_of(item, rules, by_field) for item in items]
-        return [
-            _apply_rules(item, cells, rules)
-            for item, cells in zip(items, all_leaves(items, None), strict=True)
-        ]
-    return [leaves_of(item, match_fields) for item in items]
+    if rules is None:
+        return [leaves_of(item, match_fields) for item in items]
+    by_field = None if match_fields is None else {f: _rules_at(rules, f) for f in match_fields}
+    return [_ruled_leaves_of(item, rules, by_field) for item in items]
 
 
 def leaves_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> ItemLeaves:
     """Return the leaves of an item at the match fields, or all leaves.
 
     >>> leaves_of({"name": " Ann ", "born": None, "home": {"zip": 1}}, None)
-    {'name': 'ann', ('home', 'zip'): 1}
+    {('home', 'zip'): 1, 'name': 'ann'}
     """
-    if match_fields is None or type(item) is not dict:
-        return _walked(item, folded)
-    cells: ItemLeaves = {}
-    for field in match_fields:
-        value = item[field] if field in item else resolve(item, field)
-        if type(value) is str:
-            text = folded(value)
-            if text:
-                cells[field] = text if len(text) <= MAX_TEXT else (text,)
-        elif (type(value) is int or type(value) is float) and -_PLAIN <= value <= _PLAIN:
-            cells[field] = value
-        elif value is not None and value is not MISSING:
-            cells[field] = (typed_key(value),)
-    return cells
+    if match_fields is None or not isinstance(item, dict):
+        return _all_leaves_of(item, folded)
+    cells = {field: _leaf(resolve(item, field), folded) for field in match_fields}
+    return {field: cell for field, cell in cells.items() if cell is not None}
 
 
-def _apply_rules(item: JsonValue, cells: ItemLeaves, rules: LeafRules) -> ItemLeaves:
-    """Give the leaves of an item their rules: in place if it is a flat object, as most are."""
-    if type(item) is not dict or rules.whole_comparator is not None:
-        return _ruled_leaves_of(item, rules, None)
-    for key, value in item.items():
-        own = rules.child(key)
-        comparator = own.leaf_comparator
-        if type(value) is dict or (type(value) is list and comparator is not None):
-            return _ruled_leaves_of(item, rules, None)
-        if comparator is not None and key in cells:
-            if comparator.name == "ignore":
-                del cells[key]
-            else:
-                cells[key] = RuledLeaf(value, comparator)
-    return cells
+def _leaf(value: JsonValue | Missing, text_of: Callable[[str], str]) -> Hashable | None:
+    """Return a value as a leaf, with normalized strings; `None` if it is empty."""
+    if isinstance(value, str):
+        text = text_of(value)
+        return (text if len(text) <= MAX_TEXT else (text,)) if text else None
+    if type(value) in _NUMBERS and -_PLAIN <= value <= _PLAIN:  # type: ignore[operator]
+        return value  # type: ignore[return-value]
+    return None if value is None or value is MISSING else (typed_key(value),)
 
 
 def _ruled_leaves_of(
@@ -188,13 +167,11 @@ def _ruled_leaves_of(
             if comparator.name != "ignore" and is_present(value):
                 cells[path] = RuledLeaf(value, comparator)
         elif walked and isinstance(value, dict) and (value or path == _ITSELF):
-            above = path if isinstance(path, tuple) else (path,)
-            pending += (
-                ((*above, key) if above else key, inner, own.child(key))
-                for key, inner in value.items()
-            )
+            pending += ((_below(path, key), inner, own.child(key)) for key, inner in value.items())
         else:
-            cells.update((path, cell) for cell in leaves_of({"": value}, ("",)).values())
+            cell = _leaf(value, folded)
+            if cell is not None:
+                cells[path] = cell
     return cells
 
 
@@ -311,30 +288,26 @@ def largest(items: list[ItemLeaves]) -> int:
 
 def exact_leaves_of(item: JsonValue) -> ItemLeaves:
     """Return all leaves of an item for comparison by equality, with strings unchanged."""
-    return _walked(item, lambda text: "" if is_blank(text) else text)
+    return _all_leaves_of(item, lambda text: "" if is_blank(text) else text)
 
 
-def _walked(item: JsonValue, reading: Callable[[str], str]) -> ItemLeaves:
+def _all_leaves_of(item: JsonValue, text_of: Callable[[str], str]) -> ItemLeaves:
     """Return all leaves of an item with normalized strings; a string normalized to "" is empty."""
-    if not isinstance(item, dict):
-        item = {} if item is None else {cast("str", _ITSELF): item}
     cells: ItemLeaves = {}
-    nested: list[tuple[tuple[str, ...], dict[str, JsonValue]]] = []
-    prefix: tuple[str, ...] = ()
-    while True:
-        for key, value in item.items():
-            path = (*prefix, key) if prefix else key
-            kind = type(value)
-            if kind is str:
-                text = reading(value)  # type: ignore[arg-type]
-                if text:
-                    cells[path] = text if len(text) <= MAX_TEXT else (text,)
-            elif (kind is float or kind is int) and -_PLAIN <= value <= _PLAIN:  # type: ignore[operator]
-                cells[path] = cast("float", value)
-            elif isinstance(value, dict) and value:
-                nested.append(((*prefix, key), value))
-            elif value is not None:
-                cells[path] = (typed_key(value),)
-        if not nested:
-            return cells
-        prefix, item = nested.pop()
+    pending: list[tuple[Path, JsonValue]] = [(_ITSELF, item)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, dict) and (value or path == _ITSELF):
+            pending += ((_below(path, key), inner) for key, inner in value.items())
+        else:
+            cell = _leaf(value, text_of)
+            if cell is not None:
+                cells[path] = cell
+    return cells
+
+
+def _below(path: Path, key: str) -> Path:
+    """Return the path of a key; most leaves are at the top, where it is the key alone."""
+    if path == _ITSELF:
+        return key
+    return (*path, key) if isinstance(path, tuple) else (path, key)

@@ -36,6 +36,6 @@ def nearest_counterparts(
         alignment = _SIMILAR.align(
             [expected[key] for key in keys], [candidate[key] for key in other_keys]
         )
-        for index, other_index, similarity, _ in alignment.pairs:
+        for index, other_index, similarity in alignment.pairs:
             counterparts[keys[index]] = other_keys[other_index], similarity
     return counterparts

@@ -11,10 +11,9 @@ from fieldmark.model.outcome import Reason
 __all__ = ["Aligner", "Alignment", "ItemPair"]
 
 
-ItemPair: TypeAlias = tuple[int, int, float, bool]
-"""Two aligned items: their indexes in the expected and in the candidate list, the similarity that
-the alignment was based on, and whether they are deeply equal.
-"""
+ItemPair: TypeAlias = tuple[int, int, float]
+"""Two aligned items: their indexes in the expected and in the candidate list, and the similarity
+that the alignment was based on."""
 
 
 class Alignment(NamedTuple):

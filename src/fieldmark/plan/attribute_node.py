@@ -16,7 +16,6 @@ from fieldmark.model.json import JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Depth, Scope
-from fieldmark.plan.classify import MATCH_FACT
 from fieldmark.plan.rule_matching import RuleMatch, match_item, match_key
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, Segment, join
 
@@ -64,14 +63,13 @@ class AttributeNode:
     """One attribute of the documents; nodes are created when a document first has their key.
 
     `base` is the attribute number shifted into place for a cell, or -1 until the attribute is
-    registered. `equal_text_cell` and `equal_number_cell` are the cells to record where both sides
-    have the same text or number; they are 0 if the comparator has to be called. `item_node` is
-    the node of all list items unless a rule names an index. A `structural` node is not a field
-    itself but has configured fields below it; if it `holds_items`, a rule says that it is a list.
-    With `tokens`, every word of a value is counted. `align` aligns the items of a list,
-    `aligned_by_rules` if their fields have rules; `leaf_comparator` and `whole_comparator` are the
-    rules that decide the similarity of items there (`LeafRules`). A rule that needs a provider does
-    not, because it would be asked about every pair of items.
+    registered. `item_node` is the node of all list items unless a rule names an index. A
+    `structural` node is not a field itself but has configured fields below it; if it
+    `holds_items`, a rule says that it is a list. With `tokens`, every word of a value is
+    counted. `align` aligns the items of a list, `aligned_by_rules` if their fields have rules;
+    `leaf_comparator` and `whole_comparator` are the rules that decide the similarity of items
+    there (`LeafRules`). A rule that needs a provider does not, because it would be asked about
+    every pair of items.
     """
 
     __slots__ = (
@@ -92,8 +90,6 @@ class AttributeNode:
         "configured_keys",
         "container_types",
         "descends_everywhere",
-        "equal_number_cell",
-        "equal_text_cell",
         "has_rule",
         "holds_items",
         "ignored",
@@ -127,8 +123,6 @@ class AttributeNode:
         self._item_path = ""
         self.children: dict[str, AttributeNode] = {}
         self.base = -1
-        self.equal_text_cell = 0
-        self.equal_number_cell = 0
         complete = self._complete_matches()
         comparators = [m.rule.comparator for m in complete if m.rule.comparator is not None]
         aligners = [m.rule.aligner for m in complete if m.rule.aligner is not None]
@@ -257,11 +251,26 @@ class AttributeNode:
             below.add_list(remaining)
 
     @property
+    def matches_equal_text(self) -> bool:
+        """Whether two equal strings that are not blank are a match, whatever they contain."""
+        on_text = getattr(self.comparator, "reflexive_on_text", self.comparator.reflexive)
+        return self._compares and on_text and self._settings.text_is_value
+
+    @property
+    def matches_equal_numbers(self) -> bool:
+        """Whether two equal numbers of the same type are a match."""
+        on_numbers = getattr(self.comparator, "reflexive_on_numbers", self.comparator.reflexive)
+        return self._compares and on_numbers
+
+    @property
+    def _compares(self) -> bool:
+        return self.mode in _COMPARED and not (self.structural or self.any_of or self.ignored)
+
+    @property
     def compares_values(self) -> bool:
         """Whether the comparator is called directly for two non-empty scalars."""
-        compared = self.mode in _COMPARED and not self.structural
-        special = self.ignored or self.any_of or self.tokens or self.batch_comparator is not None
-        return compared and not special and self._settings.text_is_value
+        special = self.tokens or self.batch_comparator is not None
+        return self._compares and not special and self._settings.text_is_value
 
     def register(self) -> int:
         """Add the attribute to the table when it is first a leaf; return its `base`."""
@@ -278,11 +287,4 @@ class AttributeNode:
                 )
             )
             self.base = number << CELL_BITS
-            if self.mode in _COMPARED and not (self.structural or self.any_of or self.ignored):
-                comparator, match = self.comparator, self.base | MATCH_FACT
-                if getattr(comparator, "reflexive_on_numbers", comparator.reflexive):
-                    self.equal_number_cell = match
-                on_text = getattr(comparator, "reflexive_on_text", comparator.reflexive)
-                if on_text and self._settings.text_is_value:
-                    self.equal_text_cell = match
         return self.base

@@ -93,6 +93,7 @@ class KernelWalk:
 def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ...]:
     """Return the properties of a node for the kernel, in the order of `plan_nodes.c`."""
     compares_items = node.walks and list in node.container_types
+    is_registered = node.base >= 0
     flags = 0
     min_weight = _UNSUPPORTED
     fields = select = align_rest = None
@@ -126,8 +127,8 @@ def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ..
     return (
         flags,
         node.base,
-        bool(node.equal_text_cell),
-        bool(node.equal_number_cell),
+        is_registered and node.matches_equal_text,
+        is_registered and node.matches_equal_numbers,
         getattr(node.comparator, "matches_iso_dates", False),
         min_weight,
         getattr(rule, "keeps_text_leaves", False),

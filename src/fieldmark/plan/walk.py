@@ -89,75 +89,13 @@ class Walk:
     def compare_objects(
         self, node: AttributeNode, expected: JsonObject, candidate: JsonObject, outcomes: Outcomes
     ) -> None:
-        """Compare two non-empty objects key by key.
-
-        Most fields have equal text or equal numbers, which are recorded here, without a call.
-        """
-        children, cells, missing = node.children, outcomes.cells, 0
+        """Compare two objects key by key, then record the keys that only the candidate has."""
         for key, value in expected.items():
-            try:
-                child = children[key]
-            except KeyError:  # the first document with this key
-                child = node.child(key)
-            other = candidate.get(key, MISSING)
-            kind = type(value)
-            # One branch for each type, because the interpreter compares equal types faster.
-            if kind is type(other):
-                if kind is str:
-                    cell = child.equal_text_cell
-                    # `is_blank`, without the call.
-                    if cell and value == other and value and not value.isspace():  # type: ignore[union-attr]
-                        cells.append(cell)
-                        continue
-                elif kind is float:
-                    cell = child.equal_number_cell
-                    # The difference is 0 for finite numbers only.
-                    if cell and value == other and value - value == 0.0:  # type: ignore[operator]
-                        cells.append(cell)
-                        continue
-                elif kind is int:
-                    cell = child.equal_number_cell
-                    if cell and value == other:
-                        cells.append(cell)
-                        continue
-            missing += other is MISSING
-            self.compare(child, value, other, outcomes)
-        if self.with_extras and len(candidate) > len(expected) - missing:
-            for key, other in candidate.items():
+            self.compare(node.child(key), value, candidate.get(key, MISSING), outcomes)
+        if self.with_extras:
+            for key, value in candidate.items():
                 if key not in expected:
-                    self.compare(node.child(key), MISSING, other, outcomes)
-
-    def _compare_equal_objects(
-        self, node: AttributeNode, expected: JsonObject, candidate: JsonObject, outcomes: Outcomes
-    ) -> None:
-        """Compare two deeply equal objects: the same as `compare_objects`, with fewer steps.
-
-        Blank strings, numbers that are written differently (1 and 1.0), and values of other types
-        than strings and numbers are compared as usual.
-        """
-        children, cells = node.children, outcomes.cells
-        for key, value in expected.items():
-            try:
-                child = children[key]
-            except KeyError:  # the first document with this key
-                child = node.child(key)
-            kind = type(value)
-            if kind is str:
-                cell = child.equal_text_cell
-                if cell and value and not value.isspace():  # type: ignore[union-attr]
-                    cells.append(cell)
-                    continue
-            elif kind is float:
-                cell = child.equal_number_cell
-                if cell and type(candidate[key]) is float and value - value == 0.0:  # type: ignore[operator]
-                    cells.append(cell)
-                    continue
-            elif kind is int:
-                cell = child.equal_number_cell
-                if cell and type(candidate[key]) is int:
-                    cells.append(cell)
-                    continue
-            self.compare(child, value, candidate[key], outcomes)
+                    self.compare(node.child(key), MISSING, value, outcomes)
 
     def _compare_lists(
         self,
@@ -178,17 +116,9 @@ class Walk:
             cells.append(node.register() | _ERROR_FACT)
             return
         outcomes.fallback = outcomes.fallback or alignment.fallback
-        for index, other, similarity, are_equal in alignment.pairs:
+        for index, other, similarity in alignment.pairs:
             mark_item((len(cells), path, index, other, similarity))
-            item, other_item = expected[index], candidate[other]
-            item_node = node.item_node or node.item(index)
-            if item_node.walks and type(item) is dict is type(other_item) and item:
-                if are_equal:
-                    self._compare_equal_objects(item_node, item, other_item, outcomes)
-                else:
-                    self.compare_objects(item_node, item, other_item, outcomes)
-            else:
-                self.compare(item_node, item, other_item, outcomes)
+            self.compare(node.item(index), expected[index], candidate[other], outcomes)
         for index in alignment.unmatched_expected:
             mark_item((len(cells), path, index, None, None))
             self.record_unmatched_item(node.item(index), expected[index], outcomes)
@@ -416,8 +346,9 @@ class Walk:
                 return
             if isinstance(value, dict):
                 for key, inner in value.items():
-                    child = node.children.get(key) or node.child(key)
-                    self.record_unmatched(child, inner, outcomes, extra=extra, in_list=in_list)
+                    self.record_unmatched(
+                        node.child(key), inner, outcomes, extra=extra, in_list=in_list
+                    )
                 return
             for index, inner in enumerate(cast("list[JsonValue]", value)):
                 if cast(_Side, inner) is not MISSING:
@@ -460,7 +391,7 @@ class Walk:
             if any(presences):
                 outcomes.cells.append(node.register() | IGNORED_FACTS[presences[0]][presences[1]])
             return
-        base = node.base if node.base >= 0 else node.register()
+        base = node.register()
         candidate_presence = self._presence(candidate)
         if node.any_of:
             expected, expected_presence = acceptable(expected, candidate_presence, self._presence)
@@ -584,10 +515,9 @@ def _align_sparse(
         [cast(JsonValue, _dense(candidate[index])) for index in other_indexes],
     )
     return alignment._replace(
-        # Items that are equal without the missing ones are compared like all others.
         pairs=[
-            (indexes[position], other_indexes[other_position], similarity, False)
-            for position, other_position, similarity, _ in alignment.pairs
+            (indexes[position], other_indexes[other_position], similarity)
+            for position, other_position, similarity in alignment.pairs
         ],
         unmatched_expected=[indexes[index] for index in alignment.unmatched_expected],
         unmatched_candidate=[other_indexes[index] for index in alignment.unmatched_candidate],

@@ -44,7 +44,7 @@ def test_items_are_aligned_by_position(method, options, expected, candidate, pai
 
 def test_similarity_is_reported():
     found = Greedy(similarity="iou").align([[0, 0, 10, 10]], [[0, 0, 10, 8]])
-    assert found.pairs == [(0, 0, 0.8, False)]
+    assert found.pairs == [(0, 0, 0.8)]
 
 
 @pytest.mark.parametrize("method", [Greedy, Optimal])

@@ -22,6 +22,7 @@ import fieldmark as fm
 from fieldmark.data.arrow_tables import open_table
 from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow
 from fieldmark.errors import InputTypeError
+from row_files import lines
 
 MOMENT = dt.datetime(2024, 5, 3, 4, 5, 6)  # noqa: DTZ001
 ISO = "2024-05-03T04:05:06"
@@ -269,7 +270,7 @@ def expected_summary(tmp_path_factory):
     paths = []
     for name, rows in (("truth", TRUTH), ("found", FOUND)):
         path = tmp_path_factory.mktemp("lines") / f"{name}.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        path.write_text(lines(rows), encoding="utf-8")
         paths.append(path)
     return fm.score(*paths).to_dict()
 

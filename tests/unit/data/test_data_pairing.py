@@ -24,14 +24,7 @@ from fieldmark.errors import DataError, MissingExtra, OptionError
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING
 from json_strategies import any_json
-
-
-def cases_of(stream):
-    return [case for batch in stream.batches() for case in batch]
-
-
-def lines(rows):
-    return "".join(json.dumps(row) + "\n" for row in rows)
+from row_files import cases_of, lines
 
 
 @pytest.fixture

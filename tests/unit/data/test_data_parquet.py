@@ -19,6 +19,7 @@ from fieldmark.data.pairing import open_pairs
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.case import CaseInput
 from fieldmark.values.json_text import Limits
+from row_files import cases_of, lines
 
 TRUTH = [
     {"id": f"{n:04d}", "expected": {"total": n, "vendor": f"Acme {n}", "rows": [{"x": n}]}}
@@ -38,14 +39,6 @@ def parquet(path, rows):
 def zstd(path, content):
     path.write_bytes(pa.compress(content, codec="zstd", asbytes=True))
     return path
-
-
-def lines(rows):
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-def cases_of(stream):
-    return [case for batch in stream.batches() for case in batch]
 
 
 def rows_of(path, role=Role.TRUTH, **limits):
@@ -250,7 +243,7 @@ def test_compressed_parquet_file_is_rejected(tmp_path):
 
 @pytest.mark.parametrize("name", ["t.jsonl.zst", "t.ndjson.ZST", "t.json.zst"])
 def test_zstd_is_detected_by_its_suffix(tmp_path, name):
-    content = json.dumps(TRUTH).encode() if ".json.z" in name else lines(TRUTH)
+    content = json.dumps(TRUTH).encode() if ".json.z" in name else lines(TRUTH).encode()
     stream = open_pairs(zstd(tmp_path / name, content), TRUTH)
     assert all(case.expected == case.candidate for case in cases_of(stream))
 
@@ -264,12 +257,12 @@ def test_compressed_csv_is_read(tmp_path):
 def test_zstd_is_read_out_of_order(tmp_path, monkeypatch):
     monkeypatch.setattr("fieldmark.data.pairing._MIN_WAITING", 2)
     monkeypatch.setattr("fieldmark.data.pairing._MAX_WAITING", 2)
-    found = cases_of(open_pairs(TRUTH, zstd(tmp_path / "c.jsonl.zst", lines(FOUND[::-1]))))
+    found = cases_of(open_pairs(TRUTH, zstd(tmp_path / "c.jsonl.zst", lines(FOUND[::-1]).encode())))
     assert [case.candidate for case in found] == [row["candidate"] for row in FOUND]
 
 
 def test_several_zstd_frames_are_one_file(tmp_path):
-    parts = [pa.compress(lines([row]), codec="zstd", asbytes=True) for row in TRUTH]
+    parts = [pa.compress(lines([row]).encode(), codec="zstd", asbytes=True) for row in TRUTH]
     path = tmp_path / "t.jsonl.zst"
     path.write_bytes(b"".join(parts))
     assert len(cases_of(open_pairs(path, FOUND))) == len(TRUTH)
@@ -284,7 +277,7 @@ def test_several_zstd_frames_are_one_file(tmp_path):
     ],
 )
 def test_damaged_zstd_file_is_an_error(tmp_path, damage):
-    path = zstd(tmp_path / "t.jsonl.zst", lines(TRUTH))
+    path = zstd(tmp_path / "t.jsonl.zst", lines(TRUTH).encode())
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(DataError, match="cannot read file") as caught:
         cases_of(open_pairs(path, FOUND))

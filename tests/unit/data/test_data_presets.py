@@ -13,12 +13,9 @@ from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError, OptionError
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING
+from row_files import cases_of
 
 SAMPLES = Path(__file__).parents[2] / "data/tool-exports"
-
-
-def cases_of(stream):
-    return [case for batch in stream.batches() for case in batch]
 
 
 def prediction_of(preset, given):

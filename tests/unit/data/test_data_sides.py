@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError, OptionError
 from fieldmark.model.case import CaseInput
-
-
-def cases_of(stream):
-    return [case for batch in stream.batches() for case in batch]
+from row_files import cases_of, lines
 
 
 @pytest.fixture
@@ -22,7 +17,7 @@ def write(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         if not isinstance(content, str):
-            content = "".join(json.dumps(row) + "\n" for row in content)
+            content = lines(content)
         path.write_text(content, "utf-8")
         return path
 

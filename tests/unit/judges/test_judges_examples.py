@@ -6,7 +6,9 @@ import json
 import random
 import re
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -49,11 +51,30 @@ def case_of(expected, candidate):
     return Case("a", expected, candidate, kind)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def running():
+    """Keep one process for each example and configuration, until all tests have used it."""
+    with ExitStack() as stack:
+        RUNNING.stack = stack
+        yield
+    RUNNING.scorers.clear()
+
+
+RUNNING = SimpleNamespace(stack=None, scorers={})
+
+
 def score_with(name, expected, candidate, protocol="lines", **config):
+    case = case_of(expected, candidate)
     judge = example(name, protocol=protocol, config=config)
-    assert judge.unready() is None
-    with judge.opened() as score_case:
-        return score_case(case_of(expected, candidate))
+    if protocol == "process":
+        assert judge.unready() is None
+        with judge.opened() as score_case:
+            return score_case(case)
+    key = name, json.dumps(config)
+    if key not in RUNNING.scorers:
+        assert judge.unready() is None
+        RUNNING.scorers[key] = RUNNING.stack.enter_context(judge.opened())
+    return RUNNING.scorers[key](case)
 
 
 def built_in_score(evaluator, expected, candidate):

@@ -7,13 +7,11 @@ from base64 import b64encode
 
 import pytest
 
-from edges.llm_server import NONCE, Exchange, serving
+from edges.llm_server import NONCE, Exchange, isolate, serving
 from fieldmark.compare.prompt_injection import INJECTION_WARNING
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.judges import retry
 from fieldmark.judges.llm_judge import LlmJudge
-from fieldmark.judges.retry import Clock
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from waiting import TIMEOUT
 
@@ -28,9 +26,7 @@ CASE = Case(id="1", expected=EXPECTED, candidate=CANDIDATE)
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    isolate(monkeypatch, tmp_path)
 
 
 def judge_case(server, case=CASE, **options):

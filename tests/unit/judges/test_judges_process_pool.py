@@ -123,10 +123,7 @@ def test_failed_case_does_not_affect_the_next(behavior, reason):
 @pytest.mark.parametrize(
     ("behavior", "expired"),
     [
-        pytest.param("sleep", lambda _, __: True, id="no-response"),
-        pytest.param(
-            "start_child", lambda marker, _: sleeping(marker), id="no-response-with-child"
-        ),
+        pytest.param("start_child", lambda marker, _: sleeping(marker), id="no-response"),
         pytest.param("write_and touch {}", lambda _, file: file.exists(), id="no-newline"),
     ],
 )

@@ -8,12 +8,11 @@ import types
 
 import pytest
 
-from edges.llm_server import first, serving, status
+from edges.llm_server import first, isolate, serving, status
 from fieldmark.compare.semantic import is_guarded, is_persuadable
 from fieldmark.errors import OptionError
-from fieldmark.judges import retry, similarity_providers
+from fieldmark.judges import similarity_providers
 from fieldmark.judges.openai_providers import OpenAi, OpenAiEmbeddings
-from fieldmark.judges.retry import Clock
 from fieldmark.judges.similarity_providers import Model2Vec, PythonProvider
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.comparison import Comparison
@@ -23,9 +22,7 @@ from fieldmark.rules.rules_file import read_rules
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    isolate(monkeypatch, tmp_path / "cache")
 
 
 VECTORS = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [-1.0, 0.0]}

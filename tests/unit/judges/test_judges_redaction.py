@@ -165,9 +165,9 @@ def test_only_the_secret_is_replaced(text):
 def test_search_in_any_repeated_text_takes_linear_time(unit):
     secrets = Redactor({"API_KEY": "xxxxxxxxxxxxy" + unit * 20 + "z"})
     started = time.thread_time()
-    text = unit * (400_000 // len(unit))
+    text = unit * (100_000 // len(unit))
     assert secrets.redact(text) == text
-    assert time.thread_time() - started < 10
+    assert time.thread_time() - started < 5
 
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "user:", "Bearer "])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from edges.llm_server import responding, serving, status
+from edges.llm_server import isolate, responding, serving, status
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.judges import retry
-from fieldmark.judges.retry import Clock
 from fieldmark.judges.safety import LlmSafety, NoSafety, SafeResponseQuality, WordlistSafety
 from fieldmark.model.case import Case, CaseInput
 
@@ -17,9 +15,7 @@ CASE = Case(id="1", expected={"a": 1, "b": "x"}, candidate={"a": 1, "b": "x"})
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch, tmp_path):
-    monkeypatch.setattr(retry, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
-    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    isolate(monkeypatch, tmp_path)
 
 
 def scored(safety, case=CASE):

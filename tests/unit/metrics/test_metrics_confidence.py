@@ -247,6 +247,11 @@ def test_parts_of_a_run_merge_exactly(rated, at):
     assert (first.attributes, first.documents) == (whole.attributes, whole.documents)
 
 
+def test_counts_of_a_partition_may_be_zero():
+    tally = ConfidenceTally.restored([["", []], ["a", [[0.5, True, 0], [None, False, 2]]]])
+    assert tally.attributes == {"a": {(0.5, True): 0, (None, False): 2}}
+
+
 @pytest.mark.parametrize(
     "state", [[["", [[2.0, True, 1]]]], [["", [[0.5, 1, 1]]]], [["", [[0.5, True, -1]]]], [[1, []]]]
 )

@@ -270,6 +270,14 @@ def test_pascal_average_precision(truths, detections, every, eleven):
     assert metrics["eleven_point"] == (None if eleven is None else pytest.approx(eleven))
 
 
+@pytest.mark.parametrize(("pixels", "right"), [(True, 1.0), (False, 0.0)])
+def test_pixels_include_the_last_row_and_column(pixels, right):
+    """10 by 5 of 10 by 10 pixels are half of them; 9 by 4 of 9 by 9 are less."""
+    metrics = pascal_ap(truth((0, 0, 9, 9)), found((0, 0, 9, 4)), pixels=pixels)
+    assert metrics["every_point"] == right
+    assert pascal_ap(truth((0, 0, 9, 9)), found((0, 0, 9, 4)))["every_point"] == 0.0
+
+
 def test_invalid_pascal_threshold_is_rejected():
     with pytest.raises(OptionError, match="iou_threshold"):
         pascal_ap([], [], iou_threshold=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from metrics_cells import block_of
-from paired_runs import metrics_of, pairs_of
+from paired_runs import COUNTING, QUICK, metrics_of, pairs_of
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics import difference
@@ -18,8 +18,10 @@ from fieldmark.metrics.difference import (
     PairedCases,
     ResamplingOptions,
     paired_metrics,
+    paired_slices,
 )
 from fieldmark.metrics.gates import drop_gates
+from fieldmark.metrics.significance import holm
 from fieldmark.model.outcomes import AttributeTable
 
 RIGHT, BAD, LEFT_OUT = {"a": "match"}, {"a": "wrong"}, {"a": "omission"}
@@ -257,6 +259,19 @@ def test_attribute_that_was_always_right_and_is_now_always_wrong_has_not_stayed_
     assert (found.before, found.after) == (1.0, 0.0)
     assert found.word in {DiffVerdict.TOO_FEW, DiffVerdict.WORSE}
     assert (found.improved, found.worse) == (0, regressed)
+
+
+def test_slices_are_one_family_of_tests():
+    cases = {"fixed": [(BAD, RIGHT)] * 8, "worse": [(RIGHT, BAD)] * 7, "same": [(RIGHT, RIGHT)] * 3}
+    slices = {name: pairs_of(*own) for name, own in cases.items()}
+    _, table = slices["same"]
+    pairs = {name: own for name, (own, _) in slices.items()}
+    found = paired_slices(pairs, "mean_score", table, table, COUNTING, QUICK)
+    assert [(each.improved, each.worse) for each in found.values()] == [(8, 0), (0, 7), (0, 0)]
+    assert [each.delta for each in found.values()] == [1.0, -1.0, 0.0]
+    p_values = {name: each.p for name, each in found.items()}
+    assert {name: each.adjusted for name, each in found.items()} == holm(p_values)
+    assert found["fixed"].adjusted == 3 * found["fixed"].p < 0.1
 
 
 def test_attribute_that_is_no_longer_extra_is_better():

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
-from fieldmark.align import equal_items, similarity_alignment
+from fieldmark.align import similarity_alignment
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.item_similarity import rule_similarities, text_similarity
 from fieldmark.align.leaves import RuledLeaf, leaves_of
@@ -34,7 +34,6 @@ from reference import align_oracle as oracle
 def both_ways(request, monkeypatch):
     if request.param == "arrays":
         monkeypatch.setattr(similarity_alignment, "SMALL_PAIRS", 0)
-        monkeypatch.setattr(equal_items, "SMALL_PAIRS", 0)
 
 
 def similarities(expected, candidate, rules, **options):

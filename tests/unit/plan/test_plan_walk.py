@@ -11,7 +11,7 @@ import pytest
 from fieldmark.align.exact_methods import Index, Whole
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.exact import Exact, ExactText, Ignore
+from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.wrappers import AnyOf, Tokens
@@ -182,44 +182,8 @@ class FixedAligner:
 
     def align(self, expected, candidate):  # noqa: ARG002 - an aligner's signature
         return Alignment(
-            [(0, 0, 1.0, True)], (), (), failed=self.failed, fallback=self.fallback, note="note"
+            [(0, 0, 1.0)], (), (), failed=self.failed, fallback=self.fallback, note="note"
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairedItem:
-    """Pairs the first items, and reports whether they are equal."""
-
-    name: ClassVar[str] = "paired"
-    equal: bool
-
-    def align(self, expected, candidate):  # noqa: ARG002 - an aligner's signature
-        return Alignment([(0, 0, 1.0, self.equal)], (), ())
-
-
-@pytest.mark.parametrize("comparator", [Exact(), ExactText(), Fuzzy(), NumericTolerance()])
-@pytest.mark.parametrize(
-    ("expected", "candidate"),
-    [
-        pytest.param({"a": "x", "b": 1, "c": 1.5}, {"c": 1.5, "a": "x", "b": 1}, id="plain"),
-        pytest.param({"a": 1}, {"a": 1.0}, id="integer-and-float"),
-        pytest.param({"a": " "}, {"a": " "}, id="blank"),
-        pytest.param({"a": ""}, {"a": ""}, id="empty"),
-        pytest.param({"a": math.inf}, {"a": math.inf}, id="infinite"),
-        pytest.param({"a": True, "b": None}, {"a": True, "b": None}, id="neither-text-nor-number"),
-        pytest.param({"a": {"b": [1, "x"]}}, {"a": {"b": [1, "x"]}}, id="nested"),
-        pytest.param({"a": [], "b": {}}, {"a": [], "b": {}}, id="empty-containers"),
-    ],
-)
-def test_equal_items_have_the_same_outcomes(expected, candidate, comparator):
-    found = []
-    for equal in (True, False):
-        rules = Rules(default=comparator, aligner=PairedItem(equal=equal))
-        plan = compile_plan(rules)
-        documents = {"rows": [expected]}, {"rows": [candidate]}
-        # The second time, the attributes are registered.
-        found.append([list(plan.compare(*documents).records(plan.table)) for _ in range(2)])
-    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from fieldmark.model.outcome import Presence
 from fieldmark.model.rule import Rules
 from fieldmark.plan.plan import compile_plan
 from fieldmark.values.dates import read_day
-from fieldmark.values.equality import typed_key
+from fieldmark.values.equality import equal, typed_key
 from fieldmark.values.numbers import read_amount
 from fieldmark.values.paths import ROOT, join, parse_path
 from fieldmark.values.presence import presence
@@ -138,7 +138,7 @@ class SampleLists:
         possible = self._possible_pairs + len(expected) * len(candidate)
         if len(self._lists) >= _MAX_LISTS or possible > _MAX_PAIRS:
             return
-        if any(not are_equal for _, _, _, are_equal in alignment.pairs):
+        if not all(equal(expected[index], candidate[other]) for index, other, _ in alignment.pairs):
             self.pairs += len(alignment.pairs)
             self._lists.append((expected, candidate))
             self._possible_pairs = possible
@@ -246,7 +246,7 @@ class RuleInferrer:
         elif isinstance(candidate, list):
             # The order of the items does not matter.
             alignment = _GREEDY.align(expected, candidate)
-            others = {index: candidate[counterpart] for index, counterpart, _, _ in alignment.pairs}
+            others = {index: candidate[counterpart] for index, counterpart, _ in alignment.pairs}
             owner = self._evidence.get(path.removesuffix("[*]"))
             if owner is not None:
                 owner.sample.add(expected, candidate, alignment)

@@ -631,7 +631,7 @@ list_near(Search *search, const Item *item, uint32_t others, const Column *last,
     search->near_number = kept;
 }
 
-/* List the candidate items that can reach the share together with an item (`_near`, `_may_reach`).
+/* List the candidate items that can reach the share together with an item (`_near`).
    Those without an equal leaf are included if graded leaves can be enough. */
 static int
 find_near(Search *search, const Item *item, const Item *candidates, uint32_t others, double share)

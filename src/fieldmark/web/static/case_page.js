@@ -2,7 +2,7 @@
 
 import { lastRequest, request } from "./api.js";
 import { ruleLink } from "./attributes.js";
-import { caseFacts, caseNotices, neighborLink, openedParts } from "./case.js";
+import { caseArticle, caseFacts, caseNotices, neighborLink, openedParts } from "./case.js";
 import { query } from "./case_links.js";
 import { FILTERS } from "./case_list.js";
 import { data, el, replace } from "./dom.js";
@@ -11,7 +11,6 @@ import { nameText, NOT_COMPARED, whole } from "./labels.js";
 import { metricTabs } from "./metric_tabs.js";
 import { address, caseAddress, clickedLink, followKeys, problem, remember, rememberCase } from "./page.js";
 import { openedCase } from "./value_encoding.js";
-import { shown } from "./values.js";
 
 const { run, title, case: number, convention, pages: hasPages } = data("page");
 const app = document.getElementById("app");
@@ -33,17 +32,17 @@ async function casePages() {
 
 function view(found) {
   const documents = openedCase(found.documents);
-  return el("article", { class: "case", "aria-labelledby": "case-title" },
-    el("nav", { class: "case-nav", "aria-label": "Cases" },
-      el("a", { href: `/runs/${run}${filters}#cases`, id: "back" }, filters ? "← Filtered cases" : "← All cases"),
-      el("span", { class: "case-place quiet" }, found.position ? `${whole(found.position)} of ${whole(found.total)}${filters ? " filtered cases" : ""}` : "not among the filtered cases"),
-      neighborLink("Previous", addressOf(found.previous), "k"), neighborLink("Next", addressOf(found.next), "j")),
-    el("header", { class: "case-head" },
-      el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, shown(found.id))),
-      el("p", { class: "quiet case-run" }, "Run ", nameText(title)),
-      el("p", { class: "case-facts" }, caseFacts(found, ` (${convention})`))),
+  return caseArticle("h2", found.id, [
+    el("a", { href: `/runs/${run}${filters}#cases`, id: "back" }, filters ? "← Filtered cases" : "← All cases"),
+    el("span", { class: "case-place quiet" }, found.position ? `${whole(found.position)} of ${whole(found.total)}${filters ? " filtered cases" : ""}` : "not among the filtered cases"),
+    neighborLink("Previous", addressOf(found.previous), "k"), neighborLink("Next", addressOf(found.next), "j"),
+  ], [
+    el("p", { class: "quiet case-run" }, "Run ", nameText(title)),
+    el("p", { class: "case-facts" }, caseFacts(found, ` (${convention})`)),
+  ], [
     caseNotices(found, documents),
-    documents ? caseTabs(documents) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+    documents ? caseTabs(documents) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."),
+  ]);
 }
 
 function caseTabs(documents) {

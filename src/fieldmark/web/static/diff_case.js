@@ -1,13 +1,12 @@
 // The page of one case in two or more runs: the ground truth and all predictions.
 
 import { request } from "./api.js";
-import { caseFacts, neighborLink } from "./case.js";
+import { caseArticle, caseFacts, neighborLink } from "./case.js";
 import { el, replace } from "./dom.js";
 import { nameText, whole } from "./labels.js";
 import { address, caseAddress, followKeys, problem, remember, rememberCase } from "./page.js";
 import { showHighlighted, sideBySide } from "./side_by_side.js";
 import { openedCase } from "./value_encoding.js";
-import { shown } from "./values.js";
 
 const app = document.getElementById("app");
 const given = new URLSearchParams(location.search);
@@ -24,14 +23,12 @@ function view(found) {
   const facts = (own) => el("p", { class: "case-facts" }, el("strong", null, nameText(own.title)),
     own.number === null ? el("span", { class: "notice" }, "This run does not have the case.") : caseFacts(own));
   const neighbor = (label, target, key) => neighborLink(label, target === null ? null : addressOf("/diff/case", { case: target }), key);
-  return el("article", { class: "case", "aria-labelledby": "case-title" },
-    el("nav", { class: "case-nav", "aria-label": "Cases" },
-      el("a", { href: `${addressOf("/diff")}#changed`, id: "back" }, "← Changed cases"),
-      el("span", { class: "case-place quiet" }, found.position && `${whole(found.position)} of ${whole(found.total)}`),
-      neighbor("Previous", found.previous, "k"), neighbor("Next", found.next, "j")),
-    el("header", { class: "case-head" }, el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, found.case_id === "" ? "(no id)" : shown(found.case_id))), found.runs.map(facts)),
-    sideBySide(found.runs.map(({ run, title, number, documents }) => ({ name: title, view: openedCase(documents), href: number && `/runs/${run}/cases/${number}` })),
-      { ...state, choose: (show) => { given.set("show", show); remember({ show }); } }));
+  return caseArticle("h2", found.case_id, [
+    el("a", { href: `${addressOf("/diff")}#changed`, id: "back" }, "← Changed cases"),
+    el("span", { class: "case-place quiet" }, found.position && `${whole(found.position)} of ${whole(found.total)}`),
+    neighbor("Previous", found.previous, "k"), neighbor("Next", found.next, "j"),
+  ], found.runs.map(facts), sideBySide(found.runs.map(({ run, title, number, documents }) => ({ name: title, view: openedCase(documents), href: number && `/runs/${run}/cases/${number}` })),
+    { ...state, choose: (show) => { given.set("show", show); remember({ show }); } }));
 }
 
 followKeys();

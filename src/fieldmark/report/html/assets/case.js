@@ -11,6 +11,8 @@ import { pageSection } from "./regions.js";
 import { kindOf } from "./value_encoding.js";
 import { shown } from "./values.js";
 
+/** @typedef {import("./dom.js").Child} Child */
+
 const INPUTS = {
   missing: "This case has no prediction.",
   parse_error: "The prediction is not valid JSON.",
@@ -31,17 +33,31 @@ export function caseView(rank, { run, opened, list }) {
   const { position, total, previous, next } = neighborsOf(rank, list);
   const isFiltered = total < run.cases.lines.length;
   const neighbor = (label, other, key) => neighborLink(label, other === null ? null : list.caseHash(other), key);
-  return el("article", { class: "case", "aria-labelledby": "case-title" },
-    el("nav", { class: "case-nav", "aria-label": "Cases" },
-      el("a", { href: casesHref(list.state) }, isFiltered ? "← Filtered cases" : "← All cases"),
-      el("span", { class: "case-place quiet" }, position ? `${whole(position)} of ${whole(total)}${isFiltered ? " filtered cases" : ""}${list.state.sort ? "" : ", worst first"}` : "not among the filtered cases"),
-      neighbor("Previous", previous, "k"), neighbor("Next", next, "j")),
-    el("header", { class: "case-head" },
-      el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(line.id))),
-      el("p", { class: "case-facts" }, caseFacts(line))),
+  return caseArticle("h1", line.id, [
+    el("a", { href: casesHref(list.state) }, isFiltered ? "← Filtered cases" : "← All cases"),
+    el("span", { class: "case-place quiet" }, position ? `${whole(position)} of ${whole(total)}${isFiltered ? " filtered cases" : ""}${list.state.sort ? "" : ", worst first"}` : "not among the filtered cases"),
+    neighbor("Previous", previous, "k"), neighbor("Next", next, "j"),
+  ], el("p", { class: "case-facts" }, caseFacts(line)), [
     caseNotices(line, view),
     view ? metricTabs(view.metrics, { documents: () => openedParts(view, view.pages, (path) => `#case-${rank + 1}${query({ ...list.state, path })}`), tab: hashQuery().get("tab"), changeTab: (tab) => rememberInHash("tab", tab === "documents" ? "" : tab) })
-      : el("p", { class: "notice" }, notOpened(run.cases)));
+      : el("p", { class: "notice" }, notOpened(run.cases)),
+  ]);
+}
+
+/**
+ * A page of one case.
+ * @param {"h1" | "h2"} heading
+ * @param {string} id
+ * @param {Child} links What leads to the list and to other cases.
+ * @param {Child} facts What the head says below the id.
+ * @param {Child} content
+ */
+export function caseArticle(heading, id, links, facts, content) {
+  return el("article", { class: "case", "aria-labelledby": "case-title" },
+    el("nav", { class: "case-nav", "aria-label": "Cases" }, links),
+    el("header", { class: "case-head" },
+      el(heading, { id: "case-title", tabindex: heading === "h1" ? "-1" : null }, el("bdi", { class: "literal" }, id === "" ? "(no id)" : shown(id))), facts),
+    content);
 }
 
 // A link to another case, or a disabled button without an address.

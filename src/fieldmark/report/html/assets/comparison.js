@@ -2,6 +2,7 @@
 // only significant changes, and single cases, whose direction is certain.
 
 import { sliceText } from "./attributes.js";
+import { caseArticle } from "./case.js";
 import { treeTexts } from "./cases.js";
 import { dumbbellMark, roundTicks, rowPlot } from "./charts.js";
 import { el, hashAddress, hashFilters, pager, replace, search, section, select } from "./dom.js";
@@ -268,9 +269,7 @@ export function comparisonSection(run, opened, before) {
 export function comparedCase(rank, { run, opened, before, path }) {
   const { id } = run.cases.lines[rank];
   const { before: first, after: second } = run.comparison;
-  return el("article", { class: "case", "aria-labelledby": "case-title" },
-    el("nav", { class: "case-nav", "aria-label": "Cases" }, el("a", { href: "#comparison-changed", id: "back" }, "← Changed cases"),
-      el("a", { href: `#case-${rank + 1}` }, "Only this run")),
-    el("header", { class: "case-head" }, el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(id)))),
+  return caseArticle("h1", id,
+    [el("a", { href: "#comparison-changed", id: "back" }, "← Changed cases"), el("a", { href: `#case-${rank + 1}` }, "Only this run")], null,
     sideBySide([{ name: first.title, view: before[rank] }, { name: second.title, view: opened[rank] }], { path }));
 }
