@@ -413,13 +413,14 @@ int pair_equal(Alignment *alignment);
 
 /* ---- item_leaves.c ---- */
 
-#define LONGEST_TEXT 10000        /* MAX_TEXT in align/alignment_options.py */
-#define MOST_PAIRS 2000000        /* of items; more are left to Python */
-#define MOST_CHARACTER_PAIRS 5e10 /* far below MAX_CHARACTER_PAIRS in align/alignment_options.py   \
-                                   */
-#define MOST_CONTESTED 20000      /* edges; Python uses arrays for more */
-#define MOST_WORK 2e11            /* MAX_CHARACTER_PAIRS there */
-#define LEAF_COST 400.0           /* as in align/item_similarity.py, like the next two */
+#define LONGEST_TEXT 10000 /* MAX_TEXT in align/alignment_options.py */
+#define MOST_PAIRS 2000000 /* of items; more are left to Python */
+#define MOST_CHARACTER_PAIRS                                                                       \
+    5e10                     /* far below MAX_CHARACTER_PAIRS in align/alignment_options.py        \
+                              */
+#define MOST_CONTESTED 20000 /* edges; Python uses arrays for more */
+#define MOST_WORK 2e11       /* MAX_CHARACTER_PAIRS there */
+#define LEAF_COST 400.0      /* as in align/item_similarity.py, like the next two */
 #define COLUMN_COST 500000.0
 #define CALL_COST 50000.0
 #define MOST_SIMILARITIES 1000000.0 /* _BLOCK there: similarities held in memory at once */
