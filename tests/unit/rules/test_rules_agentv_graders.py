@@ -30,17 +30,15 @@ def script(name, **settings):
 
 
 @pytest.mark.parametrize(
-    "kind", ["code_judge", "code-judge", "code_grader", "code-grader", "script"]
-)
-@pytest.mark.parametrize("word", ["script", "command"])
-@pytest.mark.parametrize(
-    "command",
+    ("kind", "word", "command"),
     [
-        pytest.param(["bun", "run", "../judges/header_confusion_metrics.ts"], id="early-version"),
-        pytest.param(["node", "graders\\header_confusion_metrics.mjs"], id="backslashes"),
-        pytest.param("bun run ../judges/header_confusion_metrics.ts", id="command-as-string"),
+        pytest.param("code_judge", "script", ["bun", "run", "../judges/header_confusion_metrics.ts"], id="early-version"),
+        pytest.param("code-judge", "command", ["node", "graders\\header_confusion_metrics.mjs"], id="backslashes"),
+        pytest.param("code_grader", "command", "bun run ../judges/header_confusion_metrics.ts", id="command-as-string"),
+        pytest.param("code-grader", "script", ["bun", "header_confusion_metrics.ts"], id="later-version"),
+        pytest.param("script", "script", ["bun", "header_confusion_metrics.ts"], id="script"),
     ],
-)
+)  # fmt: skip
 def test_a_script_is_recognized_by_its_name(tmp_path, kind, word, command):
     grader = {"type": kind, word: command, "fields": [{"path": "total"}]}
     assert grader_of(tmp_path, grader).type == "field_confusion"
