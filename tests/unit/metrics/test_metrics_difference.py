@@ -274,6 +274,12 @@ def test_slices_are_one_family_of_tests():
     assert found["fixed"].adjusted == 3 * found["fixed"].p < 0.1
 
 
+def test_other_mistakes_that_do_not_affect_the_metric_are_no_difference():
+    found = metrics_of(*[(BAD, LEFT_OUT)] * 12).attributes["a"]
+    assert (found.before, found.after, found.delta, found.p) == (0.0, 0.0, 0.0, 1.0)
+    assert found.word is DiffVerdict.SAME
+
+
 def test_attribute_that_is_no_longer_extra_is_better():
     found = metrics_of(*[({**RIGHT, "extra": "extra-key"}, RIGHT)] * 12).attributes["extra"]
     assert (found.before, found.after, found.delta) == (0.0, None, 1.0)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from fieldmark.errors import OptionError
@@ -10,6 +12,7 @@ from fieldmark.values.paths import (
     PathError,
     append_path,
     attribute_of,
+    changed_at,
     covers,
     has_path,
     is_path,
@@ -18,6 +21,7 @@ from fieldmark.values.paths import (
     parse_path,
     path_key,
     resolve,
+    without,
 )
 
 INVOICE = {
@@ -303,3 +307,69 @@ def test_any_depth_is_supported():
 )  # fmt: skip
 def test_path_names_something_in_a_document(document, path, named):
     assert has_path(document, parse_path(path)) is named
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("", "must not be empty", id="empty"),
+        pytest.param("a.", "ends with a dot", id="dot-at-the-end"),
+        pytest.param(".a", "starts with a dot", id="dot-at-the-start"),
+        pytest.param("a..b", "two dots in a row", id="two-dots"),
+        pytest.param("a[-1]", "'[-1]' is not an index, a quoted key or [*]", id="negative-index"),
+        pytest.param("a]", "missing dot or bracket before ']'", id="bracket-after-a-key"),
+        pytest.param("]", "unexpected ']'; put keys with these characters in [\"quotes\"]", id="bracket"),
+    ],
+)  # fmt: skip
+def test_problem_of_an_invalid_path(text, problem):
+    with pytest.raises(PathError, match=re.escape(problem)):
+        parse_path(text)
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "left"),
+    [
+        pytest.param({"a": 1, "b": 2}, "a", {"b": 2}, id="key"),
+        pytest.param({"a": 1}, "a", MISSING, id="only-key"),
+        pytest.param({"a": 1}, "b", {"a": 1}, id="no-such-key"),
+        pytest.param({"a": {"b": 1}, "c": 2}, "a.b", {"c": 2}, id="object-that-becomes-empty"),
+        pytest.param({"a": {"b": 1, "c": 2}}, "a.b", {"a": {"c": 2}}, id="inner-key"),
+        pytest.param({"a.b": 1, "c": 2}, "a.b", {"c": 2}, id="key-with-a-dot"),
+        pytest.param({"x": {"a.b": 1, "c": 2}}, "x.a.b", {"x": {"c": 2}}, id="inner-key-with-a-dot"),
+        pytest.param({"a": [1, 2]}, "a[0]", {"a": [MISSING, 2]}, id="item"),
+        pytest.param({"a": [1]}, "a[0]", MISSING, id="only-item"),
+        pytest.param({"a": [1]}, "a[1]", {"a": [1]}, id="no-such-item"),
+        pytest.param({"a": [{"x": 1}, {"x": 2}]}, "a[1].x", {"a": [{"x": 1}, MISSING]}, id="value-of-an-item"),
+        pytest.param({"a": [MISSING, {"x": 2}]}, "a[0].x", {"a": [MISSING, {"x": 2}]}, id="item-that-is-left-out"),
+        pytest.param({"a": [MISSING, {"x": 2}]}, "a[1].x", MISSING, id="last-item-that-is-not-left-out"),
+        pytest.param({"a": {"1": 2, "b": 3}}, "a[1]", {"a": {"b": 3}}, id="index-as-key"),
+        pytest.param({"a": 1}, "a.b", {"a": 1}, id="step-into-a-scalar"),
+        pytest.param({"a": None, "b": 1}, "a", {"b": 1}, id="null"),
+        pytest.param(MISSING, "a", MISSING, id="no-document"),
+    ],
+)  # fmt: skip
+def test_document_without_the_value_at_a_path(document, path, left):
+    assert without(document, parse_path(path)) == left
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "changed"),
+    [
+        pytest.param({"a": 1, "b": 2}, "a", {"a": [1], "b": 2}, id="key"),
+        pytest.param({"a": 1}, "b", {"a": 1}, id="no-such-key"),
+        pytest.param({"a": {"b": 1, "c": 2}}, "a.b", {"a": {"b": [1], "c": 2}}, id="inner-key"),
+        pytest.param({"a.b": 1, "a": {"b": 2}}, "a.b", {"a.b": [1], "a": {"b": 2}}, id="key-with-a-dot"),
+        pytest.param({"x": {"a.b": 1}}, "x.a.b", {"x": {"a.b": [1]}}, id="inner-key-with-a-dot"),
+        pytest.param({"a": [1, 2, 3]}, "a[1]", {"a": [1, [2], 3]}, id="item"),
+        pytest.param({"a": [1]}, "a[1]", {"a": [1]}, id="no-such-item"),
+        pytest.param({"a": [{"x": 1}]}, "a[0].x", {"a": [{"x": [1]}]}, id="value-of-an-item"),
+        pytest.param({"a": {"0": 1}}, "a[0]", {"a": {"0": [1]}}, id="index-as-key"),
+        pytest.param({"a": 1}, "a.b", {"a": 1}, id="step-into-a-scalar"),
+        pytest.param({"a": None}, "a", {"a": [None]}, id="null"),
+        pytest.param(5, "$", [5], id="root-scalar"),
+        pytest.param({"$": 5}, "$", {"$": [5]}, id="dollar-as-key"),
+        pytest.param([1, 2], "[0]", [[1], 2], id="root-list"),
+    ],
+)  # fmt: skip
+def test_document_with_a_changed_value_at_a_path(document, path, changed):
+    assert changed_at(document, parse_path(path), lambda value: [value]) == changed

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.values.text import exact_text, folded, nearest, normalized, replace_surrogates
+from fieldmark.values.text import (
+    did_you_mean,
+    exact_text,
+    folded,
+    nearest,
+    normalized,
+    replace_surrogates,
+)
 
 
 @pytest.mark.parametrize(
@@ -89,3 +96,19 @@ def test_no_words_no_suggestion():
 )
 def test_lone_surrogates_are_replaced(text, expected):
     assert replace_surrogates(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        pytest.param("numeric", "numeric_tolerance", id="beginning"),
+        pytest.param("num", "numeric_tolerance", id="shortest-beginning"),
+        pytest.param("nu", None, id="too-short"),
+        pytest.param("NUMERIC-TOL", "numeric_tolerance", id="case-and-dashes"),
+        pytest.param("partial", None, id="beginning-of-two-words"),
+        pytest.param("exct", "exact", id="similar-word"),
+    ],
+)
+def test_word_that_was_meant(word, meant):
+    words = ["exact", "numeric_tolerance", "partial_date_with_a_year", "partial_text_of_a_value"]
+    assert did_you_mean(word, words) == (f"did you mean {meant!r}?" if meant else "")
