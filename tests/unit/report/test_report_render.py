@@ -220,7 +220,8 @@ def test_json_for_a_page():
     }
 
 
-def test_styles_in_a_terminal():
+def test_styles_in_a_terminal(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
     console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=40)
     console.print(RichDocument(Document(Line("bad", Tone.BAD), table(*ROWS))))
     assert "\x1b[1;31mbad\x1b[0m" in console.file.getvalue()
