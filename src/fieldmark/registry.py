@@ -112,7 +112,9 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "auto": "fieldmark.compare.auto:Auto",
     },
     Plugin.ALIGNERS: {
+        "auto": "fieldmark.align.sequence:Auto",
         "index": "fieldmark.align.exact_methods:Index",
+        "sequence": "fieldmark.align.sequence:Sequence",
         "greedy": "fieldmark.align.greedy:Greedy",
         "optimal": "fieldmark.align.optimal:Optimal",
         "key": "fieldmark.align.exact_methods:Key",

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from fieldmark.align.exact_methods import Index, Whole
-from fieldmark.align.greedy import Greedy
+from fieldmark.align.sequence import Auto
 from fieldmark.compare.exact import Exact, NormalizedText
 from fieldmark.errors import OptionError, with_hint
 from fieldmark.metrics.identity import canonical_sha256, describe, described
@@ -129,7 +129,7 @@ class ComparisonOptions:
     scope: Scope = Scope.UNION
     depth: Depth = Depth.LEAF
     comparator: str = "exact"
-    aligner: str = "greedy"
+    aligner: str = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +194,7 @@ def _default_comparator(name: str) -> Comparator:
 
 
 _DEFAULT_ALIGNERS: Final[Mapping[str, Callable[[], Aligner]]] = {
-    "greedy": Greedy,
+    "auto": Auto,
     "index": Index,
     "whole": Whole,
 }

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from fieldmark.plan.plan import Plan, compile_plan
+from fieldmark.plan.plan import Plan, add_lists, compile_plan
 
-__all__ = ["Plan", "compile_plan"]
+__all__ = ["Plan", "add_lists", "compile_plan"]

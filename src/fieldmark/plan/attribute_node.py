@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum, auto
 from typing import Final, NamedTuple, cast
 
 from fieldmark.align.exact_methods import Index
 from fieldmark.align.leaves import RuleAligner
+from fieldmark.align.sequence import SEQUENCE, SIMILARITY, Auto, is_series
 from fieldmark.compare.exact import Ignore
 from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.model.alignment import Aligner, Alignment
@@ -69,7 +70,8 @@ class AttributeNode:
     counted. `align` aligns the items of a list, `aligned_by_rules` if their fields have rules;
     `leaf_comparator` and `whole_comparator` are the rules that decide the similarity of items
     there (`LeafRules`). A rule that needs a provider does not, because it would be asked about
-    every pair of items.
+    every pair of items. `orders_series` says that lists of numbers, dates or lists keep their
+    order, and `is_series` that there was such a list.
     """
 
     __slots__ = (
@@ -79,7 +81,6 @@ class AttributeNode:
         "_matches",
         "_prefix",
         "_settings",
-        "align",
         "aligned_by_rules",
         "aligner",
         "any_of",
@@ -93,9 +94,11 @@ class AttributeNode:
         "has_rule",
         "holds_items",
         "ignored",
+        "is_series",
         "item_node",
         "leaf_comparator",
         "mode",
+        "orders_series",
         "path",
         "structural",
         "tokens",
@@ -133,12 +136,13 @@ class AttributeNode:
             isinstance(segment, int) or segment is ANY_ITEM for segment in next_segments
         ):
             self.aligner = Index()  # a rule applies to the items, so the list is not one value
-        self.align: Callable[[list[JsonValue], list[JsonValue]], Alignment] = self.aligner.align
+        self.orders_series = isinstance(self.aligner, Auto)
+        self.is_series = False
+        if self.orders_series:
+            self.aligner = SIMILARITY
         self.aligned_by_rules = getattr(self.aligner, "uses_rules", False) and any(
             match.rule.comparator for match in match_item(self._matches, _ANY_INDEX)
         )
-        if self.aligned_by_rules:
-            self.align = self._align_by_rules
         self.container_types = _OBJECTS_ONLY if self.aligner.name == "whole" else _CONTAINERS
         self.has_rule = bool(complete)
         rules = [match.rule for match in complete[-1:] or self._matches]
@@ -208,10 +212,15 @@ class AttributeNode:
                 self.item_node = node
         return node
 
-    def _align_by_rules(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
-        """Align items whose fields have their own rules, which decide how similar these are."""
-        aligner = cast(RuleAligner, self.aligner)
-        return aligner.align(expected, candidate, self.item(_ANY_INDEX))
+    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Align the items of two lists; rules for their fields decide how similar these are."""
+        aligner = self.aligner
+        if self.orders_series and is_series(expected):
+            self.is_series = True
+            aligner = SEQUENCE
+        if self.aligned_by_rules:
+            return cast(RuleAligner, aligner).align(expected, candidate, self.item(_ANY_INDEX))
+        return aligner.align(expected, candidate)
 
     @property
     def entry_node(self) -> AttributeNode:
@@ -239,16 +248,22 @@ class AttributeNode:
         """Yield the path and the aligner of every list seen at or below this attribute."""
         items = [self.item_node] if self.item_node else list(self._indexed_items.values())
         if items and self.mode in _WITH_PARTS:
-            yield self.path, self.aligner
+            yield self.path, SEQUENCE if self.is_series else self.aligner
         for below in (*self.children.values(), *items):
             yield from below.lists()
 
-    def add_list(self, segments: Sequence[Segment]) -> None:
-        """Add a list below this attribute to the known lists, by the path of its items."""
-        if segments and self.mode in _WITH_PARTS:
-            step, *remaining = segments
-            below = self.child(step) if isinstance(step, str) else self.item(_ANY_INDEX)
-            below.add_list(remaining)
+    def add_list(self, segments: Sequence[Segment], values: Sequence[JsonValue]) -> None:
+        """Add a list to the known lists, by the path of its items below these expected values."""
+        if not segments or self.mode not in _WITH_PARTS:
+            return
+        step, *remaining = segments
+        if isinstance(step, str):
+            inner = [value[step] for value in values if isinstance(value, dict) and step in value]
+            self.child(step).add_list(remaining, inner)
+        else:
+            lists = [value for value in values if isinstance(value, list)]
+            self.is_series |= self.orders_series and any(map(is_series, lists))
+            self.item(_ANY_INDEX).add_list(remaining, [item for items in lists for item in items])
 
     @property
     def matches_equal_text(self) -> bool:

@@ -28,9 +28,18 @@ from fieldmark.plan.classify import MATCH_FACT, PRESENCE_FACTS, VALUE_FACTS
 from fieldmark.plan.walk import Walk
 from fieldmark.values.text import folded
 
-_WALKS, _ALIGNS, _LEAF, _TRUTH_ONLY, _SKIPPED, _WHOLE_RULE, _RULED, _GREEDY, _EXACT = (
-    1 << bit for bit in range(9)
-)
+(
+    _WALKS,
+    _ALIGNS,
+    _LEAF,
+    _TRUTH_ONLY,
+    _SKIPPED,
+    _WHOLE_RULE,
+    _RULED,
+    _GREEDY,
+    _EXACT,
+    _ORDERS_SERIES,
+) = (1 << bit for bit in range(10))
 """The operations on an attribute that the kernel may do, see `plan_nodes.c`."""
 _FACTS: Final = bytes(
     [
@@ -68,7 +77,6 @@ class KernelWalk:
             walk.classify,
             walk.record_unmatched,
             walk.record_unmatched_item,
-            walk.record_bare_item,
             text_similarity,
             folded,
             Outcomes,
@@ -105,6 +113,7 @@ def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ..
             flags |= _RULED
             rules = node.item_node
             flags |= _WHOLE_RULE if rules is None or rules.whole_comparator else 0
+        flags |= _ORDERS_SERIES if node.orders_series else 0
         flags |= _GREEDY if aligner.selection is GREEDY else 0
         select = partial(select_few, method=aligner.selection)
         align_rest = _rest_alignment(aligner, rules)

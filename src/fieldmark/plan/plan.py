@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import orjson
 
-from fieldmark.align.greedy import Greedy
+from fieldmark.align.sequence import SEQUENCE, Auto
 from fieldmark.compare.exact import Exact
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import UnparsedDocuments
@@ -70,7 +70,7 @@ class Plan:
             scope=scope,
             depth=rules.depth or Depth.LEAF,
             default=rules.default or Exact(),
-            aligner=rules.aligner or Greedy(),
+            aligner=rules.aligner or Auto(),
             table=self.table,
             text_is_value=not rules.empty_tokens,
         )
@@ -128,12 +128,12 @@ class Plan:
         roots = [] if self._root is None else [self._root, self._whole_document]
         return {path: aligner for root in roots for path, aligner in root.lists()}
 
-    def add_list(self, path: str) -> None:
-        """Add a list to the known lists, by the path of its items."""
+    def add_list(self, path: str, expected: JsonValue) -> None:
+        """Add a list of an expected document to the known lists, by the path of its items."""
         segments = parse_path(path).segments
         root = self._root if isinstance(segments[0], str) else self._whole_document
         if root is not None:
-            root.add_list(segments)
+            root.add_list(segments, [expected])
 
     def root_of(self, document: JsonValue | Missing) -> AttributeNode:
         """Return the node of a whole document."""
@@ -215,6 +215,13 @@ class _Lookup(NamedTuple):
 
     path: Path
     node: AttributeNode
+
+
+def add_lists(known: dict[str, Aligner], lists: Mapping[str, Aligner]) -> None:
+    """Add lists that were seen elsewhere; a list that kept its order anywhere stays such a list."""
+    for path, aligner in lists.items():
+        if known.get(path) != SEQUENCE:
+            known[path] = aligner
 
 
 def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:

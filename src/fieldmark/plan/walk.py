@@ -365,18 +365,13 @@ class Walk:
         """Record the leaves of a list item without counterpart, or the item if it has none."""
         start = len(outcomes.cells)
         self.record_unmatched(node, value, outcomes, extra=extra, in_list=True)
-        if len(outcomes.cells) == start:
-            self.record_bare_item(node, value, outcomes, extra=extra)
-
-    def record_bare_item(
-        self, node: AttributeNode, value: JsonValue, outcomes: Outcomes, *, extra: bool
-    ) -> None:
-        """Record a list item without counterpart that has no leaves."""
-        if extra and (node.truth_only or not self.with_extras):
+        has_leaves = len(outcomes.cells) > start
+        if has_leaves or node.mode is NodeMode.SKIP or node.ignored:
             return
-        if node.mode in _DESCENDING and self._presence(value) is _VALUE:
-            presences = (Presence.ABSENT, _VALUE) if extra else (_VALUE, Presence.ABSENT)
-            outcomes.cells.append(node.register() | PRESENCE_FACTS[presences[0]][presences[1]])
+        if not extra:
+            outcomes.cells.append(node.register() | _MISSING_FACT)
+        elif self.with_extras and not node.truth_only:
+            outcomes.cells.append(node.register() | _EXTRA_FACT)
 
     def _compare_leaf(
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes

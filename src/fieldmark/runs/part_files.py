@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Final, NamedTuple, TypeVar
 
 from fieldmark.align.exact_methods import Index
-from fieldmark.align.greedy import Greedy
+from fieldmark.align.sequence import SEQUENCE, SIMILARITY
 from fieldmark.data.inputs import Coverage
 from fieldmark.data.pairing import ReadStatistics, ToleratedFaults
 from fieldmark.data.partitions import LineList, Partition
@@ -367,7 +367,7 @@ def _check_cells(cells: Iterable[int], table: AttributeTable) -> None:
 def _aligners(rules: Rules) -> list[Aligner]:
     """Return all aligners that a plan with these rules may use."""
     own = [rule.aligner for rule in rules.fields if rule.aligner is not None]
-    return [rules.aligner or Greedy(), Index(), *own]
+    return [rules.aligner or SIMILARITY, SIMILARITY, SEQUENCE, Index(), *own]
 
 
 def _file(directory: Path, kind: str, number: int, suffix: str) -> Path:

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.case import Case
+from fieldmark.model.json import JsonValue
+from fieldmark.model.kernel import parsed
 from fieldmark.plan import Plan
 from fieldmark.runs.attribute_table import StoredAttributes
 from fieldmark.runs.case_result import CaseResult
@@ -152,10 +154,12 @@ class StoredResults:
                 raise self._changed(f"case {case.id!r} instead of {result.id!r}")
         if len(results) != len(cases):
             raise self._changed(f"segment with {len(cases)} cases instead of {len(results)}")
-        for result in results:
+        for result, case in zip(results, cases, strict=True):
             plan = self._own_plans.get(result.id, self._plan)
-            for path in {mark[1] for mark in result.outcomes.items}:
-                plan.add_list(path)
+            paths = {mark[1] for mark in result.outcomes.items}
+            expected = parsed(case.expected) if paths else None
+            for path in paths:
+                plan.add_list(path, cast("JsonValue", expected))
         return [_with_input(*pair) for pair in zip(results, cases, strict=True)]
 
     def _changed(self, how: str) -> DataError:

@@ -28,7 +28,7 @@ from fieldmark.metrics.summary import RESAMPLING, Resampling, Summary, summarize
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.outcomes import Attribute
-from fieldmark.plan import Plan, compile_plan
+from fieldmark.plan import Plan, add_lists, compile_plan
 from fieldmark.runs.attribute_table import RowNumbers
 from fieldmark.runs.case_processor import (
     CaseProcessor,
@@ -345,7 +345,7 @@ class Session:
         self.totals.merge(result.totals)
         if self.runner is not None and result.evaluations is not None:
             self.runner.merge(result.evaluations)
-        self._worker_lists.update(result.lists)
+        add_lists(self._worker_lists, result.lists)
         self._worker_ids.add([*result.ids])
         before = self._worker_statistics
         statistics = result.statistics
@@ -436,8 +436,8 @@ class Session:
         """The lists in the documents, with the aligner of each."""
         aligners: dict[str, Aligner] = {}
         for plan in (*self.own_plans.values(), self.plan):
-            aligners |= plan.lists()
-        aligners |= self._worker_lists
+            add_lists(aligners, plan.lists())
+        add_lists(aligners, self._worker_lists)
         return dict(sorted(aligners.items()))
 
 

@@ -95,6 +95,7 @@ _SUSPICIOUS_CASE: Final = (
 _VACUOUS: Final = ("case", "had nothing to score and passed by default")
 _ALIGNED: Final[Mapping[str, str]] = {
     "index": "list items aligned by position",
+    "sequence": "list items aligned in order (lists of numbers, dates or lists)",
     "set": "list items aligned by equality",
     "whole": "lists compared as single values",
 }

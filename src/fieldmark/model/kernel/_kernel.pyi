@@ -31,7 +31,6 @@ class Walker:
         classify: Callable[..., int],
         record: Callable[..., None],
         record_item: Callable[..., None],
-        record_bare_item: Callable[..., None],
         similarity: Callable[[str, str], float],
         fold: Callable[[str], str],
         outcomes: type[Outcomes],

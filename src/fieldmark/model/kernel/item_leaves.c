@@ -800,13 +800,19 @@ list_graded(Search *search)
     return DONE;
 }
 
+/* Whether a text is a day, which may be followed by a time: `is_iso_date`. */
+int
+starts_as_iso_date(const Byte *text, uint32_t length)
+{
+    return length >= 10 && is_digit(text[0]) && is_digit(text[1]) && is_digit(text[2])
+           && is_digit(text[3]) && text[4] == '-' && is_digit(text[5]) && is_digit(text[6])
+           && text[7] == '-' && is_digit(text[8]) && is_digit(text[9])
+           && (length == 10 || text[10] == 't' || text[10] == 'T' || text[10] == ' ');
+}
+
 /* `is_iso_date`. */
 int
 is_iso_date(const Leaf *leaf)
 {
-    const Byte *text = leaf->text;
-    return leaf->length >= 10 && is_digit(text[0]) && is_digit(text[1]) && is_digit(text[2])
-           && is_digit(text[3]) && text[4] == '-' && is_digit(text[5]) && is_digit(text[6])
-           && text[7] == '-' && is_digit(text[8]) && is_digit(text[9])
-           && (leaf->length == 10 || text[10] == 't' || text[10] == ' ');
+    return starts_as_iso_date(leaf->text, leaf->length);
 }

@@ -272,15 +272,16 @@ extern PyMethodDef line_functions[];
 
 /* What `KernelWalk.describe` says about an attribute, as flags. */
 enum {
-    WALKS = 1,       /* objects are walked */
-    ALIGNS = 2,      /* lists are aligned */
-    IS_LEAF = 4,     /* scalars are classified by presence, then by the comparator */
-    TRUTH_ONLY = 8,  /* nothing is recorded without an expected value */
-    SKIPPED = 16,    /* nothing is recorded */
-    WHOLE_RULE = 32, /* a rule applies to items as a whole */
-    RULED = 64,      /* rules decide how similar items are */
-    GREEDY = 128,    /* the most similar items are paired first */
-    EXACT = 256,     /* the comparator is `Exact` */
+    WALKS = 1,           /* objects are walked */
+    ALIGNS = 2,          /* lists are aligned */
+    IS_LEAF = 4,         /* scalars are classified by presence, then by the comparator */
+    TRUTH_ONLY = 8,      /* nothing is recorded without an expected value */
+    SKIPPED = 16,        /* nothing is recorded */
+    WHOLE_RULE = 32,     /* a rule applies to items as a whole */
+    RULED = 64,          /* rules decide how similar items are */
+    GREEDY = 128,        /* the most similar items are paired first */
+    EXACT = 256,         /* the comparator is `Exact` */
+    ORDERS_SERIES = 512, /* lists of numbers, dates or lists keep their order */
 };
 
 #define MOST_AGREED 256 /* a power of two */
@@ -310,6 +311,7 @@ struct Node {
     PyObject *fields;       /* the keys that items are compared on, as a tuple of bytes, or None */
     PyObject *select;       /* selects among contested pairs of items */
     PyObject *align_rest;   /* aligns items that are not equal */
+    int is_series;          /* whether a list of it was a series */
     double min_weight;      /* of a pair of items; negative if the similarity is left to Python */
     int keeps_text;         /* its rule is an edit distance of normalized text */
     double absolute;        /* the tolerance of its rule for numbers, negative if it has none */
@@ -321,23 +323,22 @@ struct Node {
 typedef struct {
     PyObject_HEAD Node *root;
     PyObject *describe;
-    PyObject *compare;          /* Walk.compare */
-    PyObject *classify;         /* Walk.classify */
-    PyObject *record;           /* Walk.record_unmatched */
-    PyObject *record_item;      /* Walk.record_unmatched_item */
-    PyObject *record_bare_item; /* Walk.record_bare_item */
-    PyObject *similarity;       /* text_similarity */
-    PyObject *outcomes;         /* Outcomes */
-    PyObject *matched;          /* MATCHED */
-    PyObject *different;        /* DIFFERENT */
-    PyObject *wrong_type;       /* WRONG_TYPE */
-    PyObject *missing;          /* MISSING */
-    PyObject *fold;             /* folded */
-    PyObject *child, *item;     /* "child", "item" */
-    PyObject *any_index;        /* -1 */
-    Py_ssize_t slots[5];        /* where Outcomes have what `make_outcomes` sets */
-    PyObject *extra;            /* ("extra",) */
-    PyObject *extra_in_list;    /* ("extra", "in_list") */
+    PyObject *compare;       /* Walk.compare */
+    PyObject *classify;      /* Walk.classify */
+    PyObject *record;        /* Walk.record_unmatched */
+    PyObject *record_item;   /* Walk.record_unmatched_item */
+    PyObject *similarity;    /* text_similarity */
+    PyObject *outcomes;      /* Outcomes */
+    PyObject *matched;       /* MATCHED */
+    PyObject *different;     /* DIFFERENT */
+    PyObject *wrong_type;    /* WRONG_TYPE */
+    PyObject *missing;       /* MISSING */
+    PyObject *fold;          /* folded */
+    PyObject *child, *item;  /* "child", "item" */
+    PyObject *any_index;     /* -1 */
+    Py_ssize_t slots[5];     /* where Outcomes have what `make_outcomes` sets */
+    PyObject *extra;         /* ("extra",) */
+    PyObject *extra_in_list; /* ("extra", "in_list") */
     int with_extras;
     Byte facts[18]; /* of presences, of a wrong value, and of a wrong type */
 } Walker;
@@ -564,6 +565,7 @@ int check_rules(Search *search);
 int drop_unshared(Search *search);
 int is_graded(const Search *search, const Leaf *leaf);
 int list_graded(Search *search);
+int starts_as_iso_date(const Byte *text, uint32_t length);
 int is_iso_date(const Leaf *leaf);
 
 /* ---- item_edges.c ---- */

@@ -17,7 +17,6 @@ walker_dealloc(Walker *walker)
     Py_XDECREF(walker->classify);
     Py_XDECREF(walker->record);
     Py_XDECREF(walker->record_item);
-    Py_XDECREF(walker->record_bare_item);
     Py_XDECREF(walker->similarity);
     Py_XDECREF(walker->outcomes);
     Py_XDECREF(walker->matched);
@@ -87,14 +86,14 @@ make_outcomes(const Walker *walker)
 static PyObject *
 walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *root, *given[13];
+    PyObject *root, *given[12];
     Py_buffer facts;
     int with_extras;
     Walker *walker;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOOOOOO", &root, &with_extras, &facts, &given[0],
+    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOOOOO", &root, &with_extras, &facts, &given[0],
                           &given[1], &given[2], &given[3], &given[4], &given[5], &given[6],
-                          &given[7], &given[8], &given[9], &given[10], &given[11], &given[12])) {
+                          &given[7], &given[8], &given[9], &given[10], &given[11])) {
         return NULL;
     }
     if (facts.len != (Py_ssize_t)sizeof walker->facts) {
@@ -104,12 +103,11 @@ walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     walker = (Walker *)type->tp_alloc(type, 0);
     if (walker != NULL) {
-        PyObject **kept[13] = {&walker->describe,   &walker->compare,     &walker->classify,
-                               &walker->record,     &walker->record_item, &walker->record_bare_item,
-                               &walker->similarity, &walker->fold,        &walker->outcomes,
-                               &walker->matched,    &walker->different,   &walker->wrong_type,
-                               &walker->missing};
-        for (int i = 0; i < 13; i++) {
+        PyObject **kept[12] = {&walker->describe,  &walker->compare,     &walker->classify,
+                               &walker->record,    &walker->record_item, &walker->similarity,
+                               &walker->fold,      &walker->outcomes,    &walker->matched,
+                               &walker->different, &walker->wrong_type,  &walker->missing};
+        for (int i = 0; i < 12; i++) {
             *kept[i] = Py_NewRef(given[i]);
         }
         walker->with_extras = with_extras;

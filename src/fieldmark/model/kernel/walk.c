@@ -491,7 +491,7 @@ record_item(const Pair *pair, Node *node, const Token *item, int extra)
     if (done != DONE || PyList_GET_SIZE(pair->cells) > start) {
         return done;
     }
-    return record_by_python(pair, walker->record_bare_item, walker->extra, node, item, extra);
+    return record_by_python(pair, walker->record_item, walker->extra, node, item, extra);
 }
 
 /* `Walk.record_unmatched`: record every leaf of a value without counterpart. */
@@ -578,6 +578,60 @@ compare_items(const Pair *pair, Node *node, Node *item_node, const Alignment *al
     return done;
 }
 
+/* `is_series`: 1, 0, or -1 if that is left to Python because of escaped text. */
+static int
+is_series(const Document *document, const Token *list)
+{
+    const Token *item = list + 1;
+    uint32_t numbers = 0, texts = 0, lists = 0, nulls = 0;
+    int escaped = 0;
+    for (uint32_t i = 0; i < list->is.count; i++) {
+        const Byte *text = BYTES(document) + item->start + 1;
+        numbers += item->type == IS_WHOLE || item->type == IS_REAL;
+        lists += item->type == IS_LIST;
+        nulls += item->type == IS_NULL;
+        if (item->type == IS_TEXT) {
+            escaped |= item->flags & ESCAPED;
+            if (!(item->flags & ESCAPED) && !starts_as_iso_date(text, item->length - 2)) {
+                return 0;
+            }
+            texts++;
+        }
+        if (numbers + nulls <= i && texts + nulls <= i && lists + nulls <= i) {
+            return 0;
+        }
+        item = &document->tokens[item->next];
+    }
+    return escaped ? -1 : nulls < list->is.count;
+}
+
+/* Whether each item is paired with the equal item at its own place. */
+static int
+is_same_order(const Alignment *alignment)
+{
+    const Side *side = &alignment->expected;
+    if (side->number != alignment->candidate.number || side->rest_number > 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < side->number; i++) {
+        if (side->partners[i] != i) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Set `is_series` of the `AttributeNode`, once. */
+static int
+note_series(Node *node)
+{
+    if (!node->is_series && PyObject_SetAttrString(node->node, "is_series", Py_True) < 0) {
+        return FAILED;
+    }
+    node->is_series = 1;
+    return DONE;
+}
+
 /* `Walk._compare_lists`; TO_PYTHON before anything is recorded. */
 static int
 compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
@@ -585,14 +639,23 @@ compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *
     Alignment alignment = {0};
     const Side *side = &alignment.expected, *other = &alignment.candidate;
     Node *item_node = NULL;
-    int done;
+    int done, in_order = 0;
     if (((expected->flags | candidate->flags) & VARIANT) || expected->is.count > MOST_ITEMS
         || candidate->is.count > MOST_ITEMS) {
         return TO_PYTHON;
     }
+    if (node->flags & ORDERS_SERIES) {
+        in_order = is_series(pair->expected, expected);
+        if (in_order < 0) {
+            return TO_PYTHON;
+        }
+    }
     done = make_alignment(&alignment, pair, expected, candidate);
     if (done == DONE) {
         done = pair_equal(&alignment);
+    }
+    if (done == DONE && in_order) {
+        done = is_same_order(&alignment) ? note_series(node) : TO_PYTHON;
     }
     if (done == DONE && (node->flags & RULED)) {
         item_node = item_of(pair->walker, node);
