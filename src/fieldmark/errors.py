@@ -60,7 +60,7 @@ class OptionPhrase(Enum):
     SET_KEY = "set the key"
     SET_KEY_TO = "set the key to a value"
     SET_BOTH_KEYS = "set the keys of both sides"
-    WITH_EMPTY_KEY = "with an empty key"
+    WITH_VALUE = "with a value"
     WITH_FLAG = "with a flag"
 
 
@@ -80,7 +80,7 @@ _IN_PYTHON: Final[Mapping[OptionPhrase, str]] = {
     OptionPhrase.SET_KEY: "set the {option} key",
     OptionPhrase.SET_KEY_TO: "set the {option} key to {value!r}",
     OptionPhrase.SET_BOTH_KEYS: "set the expected and candidate keys",
-    OptionPhrase.WITH_EMPTY_KEY: "with an empty {option} key",
+    OptionPhrase.WITH_VALUE: "{option}={value!r}",
     OptionPhrase.WITH_FLAG: "{option}=True",
 }
 

@@ -48,7 +48,7 @@ _PHRASES: Final[Mapping[OptionPhrase, str]] = {
     OptionPhrase.SET_KEY: "use --{option}",
     OptionPhrase.SET_KEY_TO: "use --{option} {value!r}",
     OptionPhrase.SET_BOTH_KEYS: "name their keys with --expected and --candidate",
-    OptionPhrase.WITH_EMPTY_KEY: 'with --{option} ""',
+    OptionPhrase.WITH_VALUE: "--{option} {value}",
     OptionPhrase.WITH_FLAG: "--{option}",
 }
 """How messages name options of the command line."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.data.inputs import Coverage
+from fieldmark.data.inputs import Coverage, Pairing
 from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow
 from fieldmark.data.model_text import parse_model_text
 from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS, id_text
@@ -57,12 +57,25 @@ def warn_non_finite(name: str, number: int, first: str) -> str:
     return f"{name}: NaN or infinite numbers, which match nothing ({number:,}{where})"
 
 
-def warn_no_common_ids(coverage: Coverage, ids: str) -> list[str]:
-    """Return a warning if the two sides have no id in common; `ids` is from `describe_ids`."""
-    paired = coverage.total - coverage.missing - coverage.invalid_truth
-    if paired or not (ids and coverage.missing and coverage.unexpected):
-        return []
-    return [OptionText("no rows paired: the two inputs have no id in common ", ids)]
+def check_pairs(coverage: Coverage, pair: str | None, ids: str | None) -> None:
+    """Raise an error if the rows of two inputs do not belong together.
+
+    `ids` is from `describe_ids`; `None` if rows were paired by position.
+    """
+    unpaired, unexpected = coverage.unpaired, coverage.unexpected
+    if ids is not None:
+        if unexpected and unpaired and unpaired == coverage.total - coverage.invalid_truth:
+            raise DataError(OptionText("no rows paired: the two inputs have no id in common", ids))
+    elif (unpaired or unexpected) and pair != Pairing.POSITION:
+        rows, others = coverage.total, coverage.total - unpaired + unexpected
+        raise DataError(
+            OptionText(
+                f"the rows have no ids to pair them by, and there are {rows:,} in the ground truth "
+                f"but {others:,} in the predictions; give both inputs ids, or pair by position "
+                "anyway with ",
+                OptionHint(OptionPhrase.WITH_VALUE, "pair", Pairing.POSITION.value),
+            )
+        )
 
 
 def describe_ids(truth: InputSide, candidate: InputSide) -> str:
@@ -83,10 +96,10 @@ def describe_ids(truth: InputSide, candidate: InputSide) -> str:
     key = max(shared, key=shared.__getitem__, default="")
     set_key = OptionHint(OptionPhrase.SET_KEY_TO, "id", key)
     return OptionText(
-        f"(ground truth: {first[0]}, …; predictions: {first[1]}, …); ",
+        f" (ground truth: {first[0]}, …; predictions: {first[1]}, …); ",
         set_key if shared.get(key) else "check the id key",
-        ", or pair rows by position ",
-        OptionHint(OptionPhrase.WITH_EMPTY_KEY, "id"),
+        ", or pair rows by position with ",
+        OptionHint(OptionPhrase.WITH_VALUE, "pair", Pairing.POSITION.value),
     )
 
 

@@ -55,6 +55,18 @@ class RowsAre(StrEnum):
     LIST = "list"
 
 
+class Pairing(StrEnum):
+    """How the rows of two inputs belong together, unless a pattern of file names says so."""
+
+    ID = "id"
+    POSITION = "position"
+
+
+def is_name_pattern(text: str) -> bool:
+    """Whether a text is a pattern of file names, which contains the id once."""
+    return text.count("{id}") == 1
+
+
 _reading = partial(Opt, group=OptionGroup.INPUT, stored="always")
 _rare = partial(Opt, group=OptionGroup.RARE, stored="always")
 
@@ -64,8 +76,12 @@ class Inputs:
     """Options for reading rows.
 
     Args:
-        id_key: The key of the id in each row. An empty key pairs rows by position even if they have
-            ids. A key that is `None` is detected from the standard names.
+        id_key: The key of the id in each row. A key that is `None` is detected from the standard
+            names.
+        pair: How the rows of two inputs belong together: `id`, `position`, or a pattern of the
+            names of prediction files such as `{id}_pred.json`. With `None`, rows pair by id if both
+            inputs have ids, or by position if both have equally many rows, and the files of two
+            directories by what their names have in common.
         expected_key: The key of the ground truth in each row.
         candidate_key: The key of the prediction in each row.
         rows: The content of `.json` files: `document`, `keyed` or `list`; `None` detects it.
@@ -89,6 +105,19 @@ class Inputs:
             place=1,
             metavar="KEY[,KEY]",
             alias="id",
+            in_file="cases",
+            http=True,
+            mcp=True,
+        ),
+        Length(ge=1),
+    ] = None
+    pair: Annotated[
+        str | None,
+        _reading(
+            "Pair rows by id or position, or files by a pattern such as '{{id}}_pred.json'.",
+            default_note="detect",
+            place=1,
+            metavar="HOW",
             in_file="cases",
             http=True,
             mcp=True,
@@ -220,6 +249,9 @@ class Inputs:
         for option in declared_options(Inputs).values():
             if problem := option.problem(getattr(self, option.name)):
                 raise OptionError(option.name, problem)
+        if self.pair not in (None, *Pairing) and not is_name_pattern(str(self.pair)):
+            message = "must be id, position, or a pattern of file names with one {id}"
+            raise OptionError("pair", message, hint="such as '{id}_pred.json'")
         if self.parse == Parse.STRICT:
             for name, value in (
                 ("candidate_json", self.candidate_json == CandidateJson.LAST),
@@ -242,16 +274,18 @@ class Inputs:
 class Coverage:
     """The number of cases, and how many of them could not be read or paired.
 
-    `total` is the number of rows of the truth, `unexpected` the number of unpaired candidates,
-    `repaired` the number of candidates that were not JSON before their repair. The other fields
-    count confidences that could not be read, values whose confidence was not recognized because of
-    other keys next to it, and candidates with confidences from 0 to 1 and from 0 to 100.
+    `total` is the number of rows of the truth, `unpaired` how many of them have no row on the
+    other side, `unexpected` the number of unpaired candidates, `repaired` the number of candidates
+    that were not JSON before their repair. The other fields count confidences that could not be
+    read, values whose confidence was not recognized because of other keys next to it, and
+    candidates with confidences from 0 to 1 and from 0 to 100.
     """
 
     total: int = 0
     missing: int = 0
     unparseable: int = 0
     invalid_truth: int = 0
+    unpaired: int = 0
     unexpected: int = 0
     repaired: int = 0
     unreadable_confidences: int = 0

@@ -13,9 +13,9 @@ import orjson
 
 from fieldmark.data.input_files import STDIN, FileState
 from fieldmark.data.input_warnings import (
+    check_pairs,
     first_non_finite,
     warn_confidences,
-    warn_no_common_ids,
     warn_non_finite,
     warn_unreadable_sides,
 )
@@ -594,8 +594,9 @@ class PairStream:
         return ReadStatistics(self.coverage, tolerated)
 
     def _add_final_warnings(self) -> None:
+        if self._candidate is not None:
+            check_pairs(self.coverage, self.options.pair, self._ids if self.by_id else None)
         self.structural += warn_unreadable_sides(self.coverage, self.sides)
-        self.structural += warn_no_common_ids(self.coverage, self._ids if self.by_id else "")
         if self.coverage.repaired:
             self.warnings.append(warn_repaired(self.coverage.repaired))
         self.warnings += warn_confidences(self.coverage)
@@ -789,6 +790,7 @@ class CaseBuilder:
         if isinstance(candidate, RatedDocument):
             candidate, rated = candidate
         if candidate is MISSING:
+            self.coverage.unpaired += 1
             candidate = RowFault("", CaseInput.MISSING)
         elif isinstance(candidate, str):
             # An unparsed document is an object, which is all that matters here.

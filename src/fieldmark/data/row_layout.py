@@ -157,10 +157,10 @@ def first_object(block: RowBlock, *keys: str | None) -> JsonObject | None:
 def _find_id_key(row: JsonObject, options: Inputs, name: str) -> str | None:
     if options.id_key is None:
         return _first_present(row, ID_KEYS)
-    if options.id_key and options.id_key not in row:
+    if options.id_key not in row:
         message = f"id key {options.id_key!r} not found in the rows; {_list_keys(row)}"
         raise DataError(message, Location(name))
-    return options.id_key or None
+    return options.id_key
 
 
 def _first_present(row: JsonObject, keys: tuple[str, ...]) -> str | None:

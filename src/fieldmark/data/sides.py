@@ -12,13 +12,21 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
+from fieldmark.data.file_names import find_name_patterns
 from fieldmark.data.input_files import is_stream
 from fieldmark.data.input_warnings import (
     describe_ids,
     warn_nested_documents,
     warn_truth_as_predictions,
 )
-from fieldmark.data.inputs import InputLike, Inputs, ParsedFile, RowsAre
+from fieldmark.data.inputs import (
+    InputLike,
+    Inputs,
+    Pairing,
+    ParsedFile,
+    RowsAre,
+    is_name_pattern,
+)
 from fieldmark.data.json_parser import JsonDialect, Role, UnreadableRow, parse_text
 from fieldmark.data.json_rows import ValueSource, can_be_keyed, ensure_documents, is_record
 from fieldmark.data.row_layout import (
@@ -30,7 +38,15 @@ from fieldmark.data.row_layout import (
 )
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
 from fieldmark.data.sources import DirectorySource, open_source
-from fieldmark.errors import DataError, Location, OptionError, with_location
+from fieldmark.errors import (
+    DataError,
+    Location,
+    OptionError,
+    OptionHint,
+    OptionPhrase,
+    OptionText,
+    with_location,
+)
 from fieldmark.values.plain_json import is_table
 
 
@@ -177,7 +193,9 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
             on_error.callback(second.close)
             sources = first, second
             _check_tables(sources, options)
-            sources, keys, notes = _read_presets(sources, options)
+            notes = _name_files(sources, options)
+            sources, keys, more_notes = _read_presets(sources, options)
+            notes += more_notes
             notes += _settle(sources, options)
             sources = (
                 _derive(sources[0], keys[0], keys[0].expected_key),
@@ -202,6 +220,27 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         _decide_pairing(opened, options)
         on_error.pop_all()
         return opened
+
+
+def _name_files(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
+    """Take ids from the names of files, as the options or the names of both directories say."""
+    directories = [source for source in sources if isinstance(source, DirectorySource)]
+    if options.pair is not None and is_name_pattern(options.pair):
+        if not directories:
+            raise OptionError("pair", "a pattern of names is for directories of files")
+        directories[-1].name_rows(options.pair)
+        return [f"files paired by their names: {options.pair}"]
+    if options.pair is not None or len(directories) < len(sources):
+        return []
+    names, other_names = (directory.ids() for directory in directories)
+    if not set(names).isdisjoint(other_names):
+        return []
+    patterns = find_name_patterns(names, other_names)
+    if patterns is None:
+        return []
+    for directory, pattern in zip(directories, patterns, strict=True):
+        directory.name_rows(pattern)
+    return [f"files paired by their names: {patterns.expected}.json and {patterns.candidate}.json"]
 
 
 def _read_presets(
@@ -358,10 +397,16 @@ def _decide_pairing(opened: OpenedInputs, options: Inputs) -> None:
     truth, candidate = opened.truth, opened.candidate
     assert candidate is not None  # noqa: S101 - two sides
     documents = truth.is_document or candidate.is_document
-    opened.by_id = truth.has_ids and candidate.has_ids and options.id_key != "" and not documents
+    by_id = options.pair != Pairing.POSITION and not documents
+    opened.by_id = by_id and truth.has_ids and candidate.has_ids
     if opened.by_id:
         opened.notes.append("rows paired by id")
         return
+    if options.pair == Pairing.ID:
+        without = candidate if truth.has_ids else truth
+        message = "the rows have no ids to pair them by; "
+        hint = OptionHint(OptionPhrase.SET_KEY, "id")
+        raise DataError(OptionText(message, hint), Location(without.source.name))
     opened.notes.append("rows paired by position")
     without = candidate if truth.has_ids else truth
     readable = any(not isinstance(row, UnreadableRow) for row in without.sample.rows)

@@ -44,6 +44,7 @@ from fieldmark.data.json_rows import (
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.reader import FileReader
+from fieldmark.values.json_text import first_repeated
 from fieldmark.values.plain_json import is_table
 from fieldmark.values.text import plural
 
@@ -53,10 +54,11 @@ _SUFFIX: Final = ".json"
 
 @dataclass(slots=True)
 class DirectorySource(RowSource):
-    """Rows of a directory; the id is the file name without `.json`."""
+    """Rows of a directory; the id is the file name without `.json`, or as `name_rows` says."""
 
     dialect: JsonDialect = field(default_factory=JsonDialect)
     names: list[str] = field(default_factory=list, init=False)
+    _ids: list[str] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         other_files = 0
@@ -80,17 +82,33 @@ class DirectorySource(RowSource):
         self.warnings += [f"{self.name}: ignored {warning}" for warning in ignored if warning]
         if not self.names:
             raise DataError("no <id>.json files in this directory", Location(self.name))
+        self._ids = [name.removesuffix(_SUFFIX) for name in self.names]
 
     def blocks(self) -> Iterator[RowBlock]:
         """Read the documents in the order of their names."""
         for start in range(0, len(self.names), _BLOCK_ROWS):
             numbers = range(start, min(start + _BLOCK_ROWS, len(self.names)))
-            ids = [self.names[number].removesuffix(_SUFFIX) for number in numbers]
+            ids = self._ids[numbers.start : numbers.stop]
             yield RowBlock(list(map(self.read, numbers)), numbers, ids)
 
     def ids(self) -> list[str]:
         """Return the ids of all documents in order."""
-        return [name.removesuffix(_SUFFIX) for name in self.names]
+        return list(self._ids)
+
+    def name_rows(self, pattern: str) -> None:
+        """Take the ids from the part of the file names that a pattern such as `{id}_v2` names.
+
+        A file that the pattern does not fit keeps its name as its id.
+        """
+        before, after = pattern.removesuffix(_SUFFIX).split("{id}")
+        fits = re.compile(f"{re.escape(before)}(.+){re.escape(after)}", re.DOTALL)
+        matches = map(fits.fullmatch, self._ids)
+        ids = [match[1] if match else name for match, name in zip(matches, self._ids, strict=True)]
+        repeated = first_repeated(ids)
+        if repeated is not None:
+            message = f"with the pattern {pattern!r}, two files have the id {repeated!r}"
+            raise DataError(message, Location(self.name))
+        self._ids = ids
 
     def read(self, number: int) -> Row:
         """Return the document of a file, or why it cannot be read."""
