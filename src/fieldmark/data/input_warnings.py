@@ -57,16 +57,21 @@ def warn_non_finite(name: str, number: int, first: str) -> str:
     return f"{name}: NaN or infinite numbers, which match nothing ({number:,}{where})"
 
 
-def check_pairs(coverage: Coverage, pair: str | None, ids: str | None) -> None:
+def check_pairs(
+    coverage: Coverage, pair: str | None, ids: str | None, unreadable: Sequence[str]
+) -> None:
     """Raise an error if the rows of two inputs do not belong together.
 
-    `ids` is from `describe_ids`; `None` if rows were paired by position.
+    `ids` is from `describe_ids`; `None` if rows were paired by position. If a side is `unreadable`,
+    that is the reason.
     """
     unpaired, unexpected = coverage.unpaired, coverage.unexpected
     if ids is not None:
         if unexpected and unpaired and unpaired == coverage.total - coverage.invalid_truth:
             raise DataError(OptionText("no rows paired: the two inputs have no id in common", ids))
     elif (unpaired or unexpected) and pair != Pairing.POSITION:
+        if unreadable:
+            raise DataError(unreadable[0])
         rows, others = coverage.total, coverage.total - unpaired + unexpected
         raise DataError(
             OptionText(

@@ -594,9 +594,11 @@ class PairStream:
         return ReadStatistics(self.coverage, tolerated)
 
     def _add_final_warnings(self) -> None:
+        unreadable = warn_unreadable_sides(self.coverage, self.sides)
         if self._candidate is not None:
-            check_pairs(self.coverage, self.options.pair, self._ids if self.by_id else None)
-        self.structural += warn_unreadable_sides(self.coverage, self.sides)
+            ids = self._ids if self.by_id else None
+            check_pairs(self.coverage, self.options.pair, ids, unreadable)
+        self.structural += unreadable
         if self.coverage.repaired:
             self.warnings.append(warn_repaired(self.coverage.repaired))
         self.warnings += warn_confidences(self.coverage)
