@@ -19,7 +19,6 @@ from fieldmark.data.row_layout import (
     paired_keys,
 )
 from fieldmark.data.rows import RowBlock
-from fieldmark.errors import DataError
 
 
 def block(*rows):
@@ -112,18 +111,6 @@ def test_first_row_with_the_named_key_determines_the_layout():
     rows = block({"id": "1", "note": "none"}, "text", {"case_id": "2", "answer": {"a": 1}})
     layout, _ = detect_layout(rows, Role.TRUTH, Inputs(expected_key="answer"), name="x")
     assert layout == Layout(id_key="case_id", value_key="answer")
-
-
-@pytest.mark.parametrize("role", list(Role))
-def test_named_key_that_no_row_has_is_an_error(role):
-    options = Inputs(expected_key="answer", candidate_key="answer")
-    with pytest.raises(DataError, match="key 'answer' not found in the rows; keys: expected, id"):
-        detect_layout(block({"id": "1", "expected": {"a": 0}}), role, options, name="x")
-
-
-def test_named_id_key_that_the_rows_lack_is_an_error():
-    with pytest.raises(DataError, match="id key 'number' not found in the rows; keys: id"):
-        detect_layout(block({"id": "1"}), Role.TRUTH, Inputs(id_key="number"), name="x")
 
 
 @pytest.mark.parametrize(
