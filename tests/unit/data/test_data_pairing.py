@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import random
@@ -25,22 +24,6 @@ from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING
 from json_strategies import any_json
 from row_files import cases_of, lines
-
-
-@pytest.fixture
-def write(tmp_path):
-    def written(name, content):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, list) and name.endswith(".jsonl"):
-            content = lines(content)
-        elif not isinstance(content, str | bytes):
-            content = json.dumps(content)
-        raw = content if isinstance(content, bytes) else content.encode()
-        path.write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
-        return path
-
-    return written
 
 
 @pytest.mark.parametrize(
