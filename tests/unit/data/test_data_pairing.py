@@ -310,12 +310,6 @@ def test_standard_input(write, monkeypatch, content):
             id="numbers-and-booleans-as-their-text",
         ),
         pytest.param(
-            'id,t\n1,"a ""b"", c\nd"\n',
-            [{"id": 1, "t": 1.5}],
-            ({"t": 'a "b", c\nd'}, {"t": "1.5"}),
-            id="quotes-and-line-breaks",
-        ),
-        pytest.param(
             "id,a,b\n1,x\n", [{"id": 1, "a": "x"}], ({"a": "x"}, {"a": "x"}), id="short-row"
         ),
         pytest.param(

@@ -100,13 +100,10 @@ def lines(*documents: object) -> str:
 
 
 @pytest.mark.parametrize("form", ["lines", "objects", "text"])
-def test_candidate_beyond_a_limit_is_a_parse_error_of_its_case(tmp_path, form):
+def test_candidate_beyond_a_limit_is_a_parse_error_of_its_case(tmp_path, write, form):
     truth, candidate = [GOOD, GOOD, GOOD], [GOOD, HOSTILE, GOOD]
     if form == "lines":
-        sides = []
-        for name, documents in (("t.jsonl", truth), ("c.jsonl", candidate)):
-            (tmp_path / name).write_text(lines(*documents))
-            sides.append(tmp_path / name)
+        sides = write("t.jsonl", lines(*truth)), write("c.jsonl", lines(*candidate))
         result = fm.score(*sides, out=tmp_path / "run")
     else:
         given = [json.dumps(each) for each in candidate] if form == "text" else candidate
@@ -117,10 +114,9 @@ def test_candidate_beyond_a_limit_is_a_parse_error_of_its_case(tmp_path, form):
     assert result.summary.cases.unparseable == 1
 
 
-def test_ground_truth_beyond_a_limit_is_invalid(tmp_path):
-    (tmp_path / "t.jsonl").write_text(lines(GOOD, HOSTILE))
-    (tmp_path / "c.jsonl").write_text(lines(GOOD, GOOD))
-    result = fm.score(tmp_path / "t.jsonl", tmp_path / "c.jsonl")
+def test_ground_truth_beyond_a_limit_is_invalid(write):
+    truth = write("t.jsonl", lines(GOOD, HOSTILE))
+    result = fm.score(truth, write("c.jsonl", lines(GOOD, GOOD)))
     assert result.summary.cases.invalid_truth == 1
 
 

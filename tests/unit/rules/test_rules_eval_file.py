@@ -9,9 +9,8 @@ from reading_evals import eval_file_problems, evaluation
 
 from fieldmark.compare.auto import Auto
 from fieldmark.compare.fuzzy import Fuzzy
-from fieldmark.compare.providers import Recorded
 from fieldmark.errors import ConfigError
-from fieldmark.metrics.conventions import DEFAULT_CONVENTION, RqsForm
+from fieldmark.metrics.conventions import DEFAULT_CONVENTION
 from fieldmark.metrics.gates import Gate, GateKind
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Scope
@@ -106,10 +105,6 @@ class TestCases:
         assert case.expected == {"country": "NO", "date": "2024-01-01", "code": "0123"}
         assert case.candidate == "{}"
 
-    def test_an_id_can_be_a_number(self):
-        (case,) = evaluation("cases: [{id: 7, expected: 1}]").cases
-        assert case.id == "7"
-
     @pytest.mark.parametrize("key", ["only_own", "skip_defaults"])
     def test_a_case_can_have_its_own_evaluators(self, key):
         (case,) = evaluation(
@@ -153,16 +148,6 @@ class TestTargets:
         assert target.type == kind
         assert {key: getattr(target.source, key) for key in options} == options
 
-    def test_call_option_defaults(self):
-        target = evaluation("{cases: t.jsonl, target: {command: [x]}}").target
-        assert target is not None
-        assert (target.timeout, target.retries, target.concurrency, target.cache) == (
-            60,
-            2,
-            4,
-            None,
-        )
-
     def test_call_options(self, tmp_path):
         target = evaluation(
             "{cases: t.jsonl, target: {command: [x], timeout: 1.5, retries: 0, concurrency: 1, cache: c}}",
@@ -186,14 +171,6 @@ class TestRules:
     def test_rules_can_be_auto(self):
         assert evaluation("{cases: t.jsonl, rules: auto}").rules.default == Auto()
 
-    def test_the_provider_applies_to_rules(self):
-        spec = evaluation(
-            "{cases: t.jsonl, provider: {type: recorded, scores: []}, convention: four_phase,"
-            " rules: {fields: [{path: a}]}}"
-        )
-        assert spec.provider == Recorded(scores=())
-        assert spec.rules.default == Auto(provider=Recorded(scores=()))
-
     def test_a_file_outside_the_directory_is_read_only_if_not_contained(self, tmp_path):
         (tmp_path / "r.yaml").write_text("fields: [{path: a}]")
         (tmp_path / "evals").mkdir()
@@ -202,12 +179,6 @@ class TestRules:
         assert load_eval(file).rules is not None
         with pytest.raises(ConfigError, match="is outside the directory of the configuration file"):
             load_eval(file, contained=True)
-
-
-def test_a_convention_can_have_options():
-    spec = evaluation("{cases: t.jsonl, convention: {name: four-phase, rqs_form: complement}}")
-    assert spec.convention.name == "four_phase"
-    assert spec.convention.counting.rqs_form is RqsForm.COMPLEMENT
 
 
 @pytest.mark.parametrize(

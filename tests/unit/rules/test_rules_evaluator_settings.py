@@ -13,7 +13,7 @@ from fieldmark import registry
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.auto import Auto
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.exact import Exact, ExactText
+from fieldmark.compare.exact import ExactText
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
@@ -22,7 +22,9 @@ from fieldmark.evaluators.field_evaluators import FieldAccuracy
 from fieldmark.metrics.conventions import Aggregation, RqsForm, RqsWeights
 from fieldmark.model.rule import Rule, Scope
 from fieldmark.registry import Plugin
-from fieldmark.rules.evaluator_settings import MAX_NESTING
+from fieldmark.rules.config_values import Context
+from fieldmark.rules.evaluator_settings import MAX_NESTING, read_evaluators
+from fieldmark.rules.yaml_parser import parse_yaml
 
 PROVIDER = Recorded(scores=())
 
@@ -205,10 +207,6 @@ class TestCustomKeys:
         assert made.evaluator.config == {"a": 1, "b": 2}
 
     def test_a_custom_key_similar_to_an_option_is_a_warning(self):
-        from fieldmark.rules.config_values import Context
-        from fieldmark.rules.evaluator_settings import read_evaluators
-        from fieldmark.rules.yaml_parser import parse_yaml
-
         context = Context()
         (made,) = read_evaluators(
             parse_yaml("[{type: code_judge, script: [j], tiemout: 5, gap: 1}]"), context
@@ -269,11 +267,6 @@ class TestNestedEvaluators:
     def test_deeper_nesting_is_rejected(self):
         with pytest.raises(ConfigError, match=f"nesting exceeds the limit of {MAX_NESTING} levels"):
             member(self.nested(MAX_NESTING))
-
-
-def test_exact_in_settings_is_the_strict_comparator():
-    made = member("{type: field_accuracy, fields: [{path: a, match: exact}]}").evaluator
-    assert made.fields[0].comparator == Exact()
 
 
 TYPES = ", ".join(registry.names(Plugin.EVALUATORS))

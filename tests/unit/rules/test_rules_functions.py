@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.function import FunctionMatch, Normalized
 from fieldmark.compare.fuzzy import Fuzzy
@@ -14,7 +13,7 @@ from fieldmark.compare.sets import SetMatch
 from fieldmark.compare.wrappers import AnyOf
 from fieldmark.errors import ConfigError
 from fieldmark.python_function import PythonFunction
-from fieldmark.rules.config_values import Code, Context, Problems, locate
+from fieldmark.rules.config_values import Code, Problems, locate
 from fieldmark.rules.rules_file import load_rules, read_rules
 from fieldmark.runs.eval_file import check_file
 from fieldmark.values.value_types import describe
@@ -150,11 +149,6 @@ def test_problems(settings, message):
     assert message in str(error.value)
 
 
-def test_a_list_is_aligned_without_functions():
-    (rule,) = read_rules({"a": {"align": "greedy"}}).rules.fields
-    assert rule.aligner == Greedy()
-
-
 def test_documents_may_not_contain_functions():
     documents = frozenset({"expected"})
     located = locate({"rules": {"a": {"match": same}}}, Problems(), documents=documents)
@@ -164,7 +158,3 @@ def test_documents_may_not_contain_functions():
     ):
         locate({"cases": [{"expected": {"match": same}}]}, Problems(), documents=documents)
     assert describe(same) == f"the function {__name__}:same"
-
-
-def test_the_default_policy_refuses():
-    assert Context().code is Code.REFUSE
