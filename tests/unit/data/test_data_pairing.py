@@ -71,18 +71,6 @@ from row_files import cases_of, lines
             [("5", {"a": 1}, {"a": 3})],
             id="envelope-beside-documents-keeps-its-name",
         ),
-        pytest.param(
-            [{"id": 1, "expected": [1]}],
-            [{"id": 1, "expected": [2]}],
-            [("1", [1], [2])],
-            id="second-truth-as-the-candidate",
-        ),
-        pytest.param(
-            [{"id": 1, "expected": 1, "page": 3}],
-            [{"id": 1, "expected": 2, "page": 3}],
-            [("1", {"expected": 1, "page": 3}, {"expected": 2, "page": 3})],
-            id="any-other-key-makes-the-row-a-document",
-        ),
         pytest.param([[1]], [[2]], [("1", [1], [2])], id="documents-that-are-lists"),
     ],
 )

@@ -30,20 +30,6 @@ def block(*rows):
     [
         pytest.param(
             Role.TRUTH,
-            Inputs(expected_key="answer"),
-            {"id": "1", "answer": {"a": 1}},
-            Layout(id_key="id", value_key="answer"),
-            id="named-key-that-is-not-usual",
-        ),
-        pytest.param(
-            Role.TRUTH,
-            Inputs(expected_key="answer"),
-            {"id": "1", "expected": {"a": 0}, "answer": {"a": 1}},
-            Layout(id_key="id", value_key="answer"),
-            id="named-key-beside-a-usual-one",
-        ),
-        pytest.param(
-            Role.TRUTH,
             Inputs(expected_key="label"),
             {"id": "1", "expected": {"a": 0}, "label": {"a": 1}},
             Layout(id_key="id", value_key="label"),
@@ -62,16 +48,6 @@ def block(*rows):
             {"output": {"a": 0}, "label": {"a": 1}},
             Layout(value_key="output"),
             id="key-named-for-the-other-side-only",
-        ),
-        pytest.param(
-            Role.TRUTH,
-            Inputs(id_key="number"),
-            {"id": "1", "number": 7, "total": 3},
-            Layout(id_key="number"),
-            id="named-id-key",
-        ),
-        pytest.param(
-            Role.TRUTH, Inputs(id_key=""), {"id": "1", "total": 3}, Layout(), id="no-id-key"
         ),
         pytest.param(
             Role.CANDIDATE,

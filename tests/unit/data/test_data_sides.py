@@ -44,12 +44,6 @@ from row_files import cases_of
             ("a,2", {"a": 1}, {"a": 2}),
             id="composite-id-of-envelopes",
         ),
-        pytest.param(
-            {"number": "a", "expected": {"a": 1}, "output": {"a": 2}},
-            {"id_key": "number"},
-            ("a", {"a": 1}, {"a": 2}),
-            id="named-id-of-envelopes",
-        ),
     ],
 )
 def test_keys_of_one_input(write, row, options, case):
