@@ -148,7 +148,7 @@ def test_one_input_with_both_sides(write):
     rows = [{"id": "a", "expected": {"x": 1}, "predicted_raw": ' {"x": 2}'}]
     for form in (write("both.jsonl", rows), rows, write("both.json", rows)):
         [case] = cases_of(open_pairs(form))
-        assert (case.id, case.expected, case.candidate) == ("a", {"x": 1}, {"x": 2})
+        assert (case.id, case.expected, case.candidate) == ("a", {"x": 1}, {"x": 2}), form
 
 
 def test_unreadable_row_keeps_its_id_of_any_length(write):
@@ -189,7 +189,7 @@ def test_truth_without_candidates(write, truth, cases):
     lines_too = [write("t.jsonl", truth)] if isinstance(truth, list) else []
     for source in (write("t.json", truth), truth, *lines_too):
         found = cases_of(open_truth(source))
-        assert [(case.id, case.expected, case.candidate) for case in found] == cases
+        assert [(case.id, case.expected, case.candidate) for case in found] == cases, source
 
 
 @pytest.mark.parametrize("name", ["t.json", "t.jsonl"])

@@ -131,7 +131,9 @@ def test_columns_of_a_csv_file_have_the_same_limit(tmp_path):
     written = io.StringIO()
     csv.writer(written).writerows([["id", "k" * (LONGEST + 1)], ["1", "x"]])
     (tmp_path / "t.csv").write_text(written.getvalue())
-    with pytest.raises(fm.LimitError, match=r"t\.csv:1: a key has 4,001 characters"):
+    with pytest.raises(
+        fm.LimitError, match=r"t\.csv:1: a key has 4,001 characters \(limit 4,000\)"
+    ):
         fm.score(tmp_path / "t.csv", [{"id": "1"}])
 
 

@@ -13,7 +13,7 @@ from fieldmark.compare.sets import SetMatch
 from fieldmark.compare.wrappers import AnyOf
 from fieldmark.errors import ConfigError
 from fieldmark.python_function import PythonFunction
-from fieldmark.rules.config_values import Code, Problems, locate
+from fieldmark.rules.config_values import Code, Context, Problems, locate
 from fieldmark.rules.rules_file import load_rules, read_rules
 from fieldmark.runs.eval_file import check_file
 from fieldmark.values.value_types import describe
@@ -71,7 +71,7 @@ NAMED = PythonFunction("house:same")
 def test_functions_of_a_caller(settings, comparator):
     for given in ({"a": settings}, [{"path": "a", **settings}]):
         (rule,) = read_rules(given).rules.fields
-        assert rule.comparator == comparator
+        assert rule.comparator == comparator, given
 
 
 @pytest.mark.parametrize(
@@ -158,3 +158,7 @@ def test_documents_may_not_contain_functions():
     ):
         locate({"cases": [{"expected": {"match": same}}]}, Problems(), documents=documents)
     assert describe(same) == f"the function {__name__}:same"
+
+
+def test_the_default_policy_refuses():
+    assert Context().code is Code.REFUSE

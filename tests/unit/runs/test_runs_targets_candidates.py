@@ -7,7 +7,7 @@ import threading
 import time
 import tracemalloc
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ from fieldmark.rules.target_settings import Target
 from fieldmark.runs.targets import candidates as module
 from fieldmark.runs.targets.candidates import (
     TargetCache,
+    ThreadPool,
     produce_candidates,
     target_request,
 )
@@ -270,6 +271,20 @@ def test_interrupted_run_does_not_wait_for_calls():
     over.set()
     assert eventually(lambda: not workers(before))
     assert len(source.requests) == sent
+
+
+def test_interrupt_ends_the_backoff():
+    paused = threading.Event()
+
+    def task():
+        paused.set()
+        return TargetResponse(value=pool.wait_for_stop(60))
+
+    with closing(ThreadPool(1)) as pool:
+        assert not pool.wait_for_stop(0)
+        answer = pool.submit(task)
+        paused.wait(TIMEOUT)
+    assert answer.result(TIMEOUT) == TargetResponse(value=True)
 
 
 def test_interrupted_run_does_not_retry():
