@@ -8,7 +8,6 @@ from fieldmark.align import similarity_alignment
 from fieldmark.align.exact_methods import Index, Key, SetAlign, Whole
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
-from fieldmark.errors import OptionError
 from fieldmark.values.equality import equal
 
 
@@ -235,43 +234,6 @@ def test_whole_aligns_nothing():
         1,
         2,
     )
-
-
-@pytest.mark.parametrize(
-    ("make", "option"),
-    [
-        pytest.param(lambda: Greedy(match_fields=()), "match_fields", id="no-match-field"),
-        pytest.param(
-            lambda: Optimal(match_fields=()), "match_fields", id="no-match-field-for-optimal"
-        ),
-        pytest.param(lambda: Greedy(match_fields=("a", "")), "match_fields", id="empty-path"),
-        pytest.param(lambda: Greedy(match_fields=("a", "a")), "match_fields", id="duplicate-field"),
-        pytest.param(lambda: Key(key=()), "key", id="no-key-field"),
-        pytest.param(lambda: Greedy(threshold=1.01), "threshold", id="threshold-above-1"),
-        pytest.param(lambda: Optimal(threshold=-0.01), "threshold", id="threshold-below-0"),
-        pytest.param(lambda: Greedy(threshold=NAN), "threshold", id="threshold-not-number"),
-        pytest.param(lambda: Optimal(on_limit="wait"), "on_limit", id="unknown-on-limit"),
-    ],
-)
-def test_invalid_options_are_rejected_by_name(make, option):
-    with pytest.raises(OptionError) as error:
-        make()
-    assert error.value.option == option
-
-
-@pytest.mark.parametrize(
-    ("aligner", "name"),
-    [
-        (Index(), "index"),
-        (Greedy(), "greedy"),
-        (Optimal(), "optimal"),
-        (Key(key=("k",)), "key"),
-        (SetAlign(), "set"),
-        (Whole(), "whole"),
-    ],
-)
-def test_names_of_built_ins(aligner, name):
-    assert aligner.name == name
 
 
 @pytest.mark.usefixtures("both_ways")

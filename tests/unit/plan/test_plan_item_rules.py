@@ -324,7 +324,15 @@ def test_leaves_of_a_rule_have_the_similarities_of_the_rule(comparator, values):
     ("comparator", "leaves", "replaced"),
     [
         pytest.param(Fuzzy(), ["blue", "re  d"], ["blue", "re d"], id="fuzzy-on-text"),
-        pytest.param(Fuzzy(), ["2024-01-31", "red"], None, id="fuzzy-on-dates"),
+        pytest.param(
+            Fuzzy(),
+            ["light-red", "\ufb01re"],
+            ["light-red", "fire"],
+            id="fuzzy-on-text-to-normalize",
+        ),
+        pytest.param(Fuzzy(), [], [], id="fuzzy-on-nothing"),
+        pytest.param(Fuzzy(), ["2024-01-31", "red"], None, id="fuzzy-on-a-date-and-text"),
+        pytest.param(Fuzzy(), ["2024-01-31", "2024-01-30"], None, id="fuzzy-on-dates"),
         pytest.param(Fuzzy(), ["red", 1], None, id="fuzzy-on-numbers"),
         pytest.param(Fuzzy(case_sensitive=True), ["blue"], None, id="case-sensitive"),
         pytest.param(Fuzzy(numbers="exact"), ["blue"], None, id="numbers-exact"),

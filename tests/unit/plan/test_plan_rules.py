@@ -80,20 +80,6 @@ def test_numbers_as_keys(key, path, outcome):
     assert found == outcome
 
 
-@pytest.mark.parametrize(
-    ("expected", "candidate", "outcome"),
-    [
-        pytest.param([], [1], "wrong_value", id="empty-list-against-a-list"),
-        pytest.param({}, {"x": 1}, "wrong_value", id="empty-object-against-an-object"),
-        pytest.param(None, [1], "hallucination", id="null-against-a-list"),
-        pytest.param("text", [1], "format_error", id="text-against-a-list"),
-    ],
-)
-def test_only_fields_of_the_truth_count_in_truth_scope(expected, candidate, outcome):
-    rules = {"scope": "truth"}
-    assert outcomes_of({"a": expected, "b": 1}, {"a": candidate, "b": 1}, rules)["a"] == outcome
-
-
 INDEXED = {"l": [{"a": 1, "b": 1}, {"a": 2, "b": 2}]}
 SHIFTED = {"l": [{"a": 2, "b": 2}, {"a": 1, "b": 1}]}
 
