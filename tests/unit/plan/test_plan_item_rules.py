@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
@@ -13,12 +12,10 @@ from hypothesis import strategies as st
 
 import fieldmark as fm
 from fieldmark.align import similarity_alignment
-from fieldmark.align.greedy import Greedy
 from fieldmark.align.item_similarity import rule_similarities, text_similarity
 from fieldmark.align.leaves import RuledLeaf, leaves_of
-from fieldmark.align.optimal import Optimal
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.exact import Exact, Ignore
+from fieldmark.compare.exact import Exact
 from fieldmark.compare.fuzzy import Algorithm, Fuzzy
 from fieldmark.compare.iou import Iou
 from fieldmark.compare.numeric import NumericTolerance
@@ -26,8 +23,6 @@ from fieldmark.compare.semantic import Semantic
 from fieldmark.compare.wrappers import AnyOf
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan
-from fieldmark.values.equality import equal, typed_key
-from reference import align_oracle as oracle
 
 
 @pytest.fixture(params=["plain-loops", "arrays"])
@@ -160,73 +155,11 @@ def test_provider_is_asked_only_about_aligned_items(wrapped):
     assert sum(provider.calls) <= 20
 
 
-# --- against the definition -----------------------------------------------------------------------
+# --- many values ----------------------------------------------------------------------------------
 
-RULES = {
-    ("d",): DateMatch(),
-    ("n",): NumericTolerance(tolerance=0.5),
-    ("t",): Fuzzy(threshold=0.9),
-    ("x",): Ignore(),
-    ("e",): Exact(),
-}
 dates = st.sampled_from(["2024-01-05", "5 Jan 2024", "Jan 6, 2024", "2024-01-06", "soon", 7])
 amounts = st.sampled_from([1, 1.0, 1.5, "1.5", 2, 2.25, 10**400, "many", True])
 texts = st.sampled_from(["blue", "Blue", "bleu", "black", "a", 3, ["a"]])
-items = st.fixed_dictionaries(
-    {},
-    optional={
-        "d": dates,
-        "n": amounts,
-        "t": texts,
-        "x": texts,
-        "e": texts,
-        "p": st.one_of(texts, amounts),
-    },
-)
-lists = st.lists(items, max_size=5)
-
-
-def aligned_by_rules(method, expected, candidate):
-    fields = tuple(
-        Rule(path=f"l[*].{path[0]}", comparator=comparator) for path, comparator in RULES.items()
-    )
-    rules = Rules(fields=(Rule(path="l", aligner=method), *fields))
-    found = compile_plan(rules).compare({"l": [*expected, {}]}, {"l": [*candidate, {}]}).items
-    return [mark[2:] for mark in found if mark[1] == "l[]" and None not in mark[2:4]]
-
-
-@pytest.mark.usefixtures("both_ways")
-@pytest.mark.parametrize("equality", [False, True], ids=["graded", "equality"])
-@given(lists, lists, st.sampled_from([0, 0.3, 0.5, 1]))
-def test_greedy_with_rules_agrees_with_its_definition(equality, expected, candidate, threshold):
-    similarity = "equality" if equality else "text"
-    method = Greedy(threshold=threshold, similarity=similarity)
-    rows = aligned_by_rules(method, expected, candidate)
-    ours, theirs = [*expected, {}], [*candidate, {}]
-    found = [
-        (ours[one], theirs[two], similar)
-        for one, two, similar in rows
-        if not equal(ours[one], theirs[two])
-    ]
-    wanted = oracle.greedy(expected, candidate, threshold, rules=RULES, equality=equality)
-    assert Counter((typed_key(one), typed_key(two)) for one, two, _ in found) == Counter(
-        (typed_key(expected[one]), typed_key(candidate[two])) for one, two in wanted.items()
-    )
-    shared = oracle.shared_paths(expected, candidate)
-    for one, two, similar in found:
-        known = oracle.similarity(one, two, shared=shared, rules=RULES, equality=equality)
-        assert similar == pytest.approx(known, abs=2e-12)
-
-
-@pytest.mark.usefixtures("both_ways")
-@given(lists, lists, st.sampled_from([0.3, 0.5, 1]))
-def test_optimal_with_rules_maximizes_similarity(expected, candidate, threshold):
-    found = aligned_by_rules(Optimal(threshold=threshold), expected, candidate)
-    equal = oracle.rest_of(expected, candidate).equal_pairs + 1  # the empty item
-    best, _ = oracle.optimal_total(expected, candidate, threshold, rules=RULES)
-    assert sum(row[2] for row in found) == pytest.approx(best + equal, abs=1e-9)
-
-
 scalars = st.one_of(
     dates, amounts, texts, st.text(max_size=4), st.integers(), st.floats(allow_nan=False)
 )
