@@ -160,6 +160,7 @@ def test_rules_change_the_walk(rules, expected, candidate, fields):
 CONFIGURED = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="a.b"), Rule(path="c[*].d")))
 LIST = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="c", aligner=Index()),))
 LIST_FIELDS = Rules(scope=Scope.CONFIGURED, fields=(*LIST.fields, Rule(path="c[*].d")))
+LIST_IGNORED = Rules(scope=Scope.CONFIGURED, fields=(*LIST.fields, Rule(path="c[*].e", comparator=Ignore())))  # fmt: skip
 NAMED = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="a"), Rule(path="l", aligner=Greedy()), Rule(path="l[*].n")))  # fmt: skip
 
 
@@ -173,6 +174,7 @@ NAMED = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="a"), Rule(path="l", ali
         pytest.param(LIST, {"c": [{"d": 1}]}, {"c": [{"d": 2}], "e": 1}, "c[0].d wrong_value vv", id="rule-for-alignment-puts-the-items-into-scope"),
         pytest.param(LIST, {"c": [{"d": 1}]}, {"c": "none"}, "c[0].d omission v-; c hallucination -v", id="string-in-the-place-of-a-configured-list"),
         pytest.param(LIST_FIELDS, {"c": [{"d": 1, "e": 2}]}, {"c": [{"d": 2, "e": 3}]}, "c[0].d wrong_value vv", id="fields-of-items-are-the-scope-of-a-list"),
+        pytest.param(LIST_IGNORED, {"c": [{"d": 1, "e": 2}, {"d": 3, "e": 4}]}, {"c": [{"d": 1, "e": 3}], "f": 1}, "c[0].d match vv; c[0].e ignored vv; c[1].d omission v-; c[1].e ignored v-", id="ignored-field-of-items-keeps-the-others-in-scope"),
         pytest.param(LIST_FIELDS, {"c": []}, {"c": "none"}, "c hallucination -v", id="string-in-the-place-of-an-empty-configured-list"),
         pytest.param(LIST_FIELDS, {"c": "none"}, {"c": [{"d": 2}]}, "c format_error vv", id="configured-list-in-the-place-of-a-string"),
     ],
