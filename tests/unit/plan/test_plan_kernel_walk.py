@@ -13,7 +13,7 @@ from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan, kernel_walk
 from fieldmark.plan.walk import Walk
-from pure_python import pure_python
+from pure_python import both_ways
 
 
 def outcomes_of(rules, pairs):
@@ -26,10 +26,9 @@ def outcomes_of(rules, pairs):
 
 def agreeing(rules, *pairs):
     """Compare pairs with the kernel and without it; return the outcomes."""
-    found = outcomes_of(rules, pairs)
-    with pure_python():
-        assert outcomes_of(rules, pairs) == found
-    return found
+    compiled, pure = both_ways(lambda: outcomes_of(rules, pairs))
+    assert compiled == pure
+    return compiled
 
 
 @pytest.fixture
