@@ -20,7 +20,7 @@ from fieldmark.model.alignment import Alignment
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import MISSING
-from fieldmark.model.outcome import Outcome, Presence, Reason
+from fieldmark.model.outcome import Outcome, Presence, Reason, fact_of
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import compile_plan
 from fieldmark.runs.error_boundary import compare_cases
@@ -381,3 +381,5 @@ def test_notes_say_what_was_compared(rules, expected, candidate, notes):
     found = compile_plan(rules).compare(expected, candidate)
     places = range(len(found.cells))
     assert [found.comparisons.get(place, MATCHED).note for place in places] == notes
+    for place, comparison in found.comparisons.items():
+        assert comparison.matched is (fact_of(found.cells[place]).outcome is Outcome.MATCH)
