@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
 from fieldmark.errors import MissingExtra
 from fieldmark.model.outcome import Reason
@@ -53,6 +54,12 @@ def test_invalid_shapes_have_a_reason(expected, candidate, wrong_kind, note):
     assert said.wrong_kind is wrong_kind
     assert note in said.note
     assert said.reason is (Reason.INVALID_SHAPE if note else Reason.TYPE_MISMATCH)
+
+
+@pytest.mark.parametrize("comparator", [Iou, Distance])
+def test_scales_are_written_as_floats(comparator):
+    whole = comparator(expected_scale=[1, 2], candidate_scale=[3, 4])
+    assert (repr(whole.expected_scale), repr(whole.candidate_scale)) == ("(1.0, 2.0)", "(3.0, 4.0)")
 
 
 def test_polygon_format_without_shapely_is_rejected(monkeypatch):
