@@ -41,35 +41,17 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
     ("value", "kind"),
     [
         pytest.param(True, ValueKind.BOOLEAN, id="boolean-is-not-a-number"),
-        pytest.param(7, ValueKind.WHOLE_NUMBER, id="integer"),
         pytest.param(7.0, ValueKind.WHOLE_NUMBER, id="integral-float"),
-        pytest.param(7.25, ValueKind.DECIMAL_NUMBER, id="decimal"),
-        pytest.param("7.25", ValueKind.NUMBER_TEXT, id="number-in-string"),
-        pytest.param("1,240.00", ValueKind.AMOUNT, id="american-amount"),
-        pytest.param("$5", ValueKind.AMOUNT, id="dollars"),
-        pytest.param("1.240,00", ValueKind.AMOUNT, id="european-amount"),
-        pytest.param("2024-01-31", ValueKind.DATE, id="iso-date"),
-        pytest.param("31/12/2024", ValueKind.DATE, id="date-with-slashes"),
-        pytest.param("05 MAR 2018", ValueKind.DATE, id="date-with-month-in-letters"),
-        pytest.param("18-03-18", ValueKind.DATE, id="date-with-two-digit-year"),
         pytest.param("2025-01-2025", ValueKind.IMPOSSIBLE_DATE, id="two-years"),
         pytest.param("31-FEB-2024", ValueKind.IMPOSSIBLE_DATE, id="day-that-does-not-exist"),
         pytest.param("12. März 2018", ValueKind.FOREIGN_DATE, id="date-in-another-language"),
-        pytest.param("1'240.50", ValueKind.AMOUNT, id="swiss-amount"),
         pytest.param("INV-100", ValueKind.CODE, id="no-currency-in-front-of-a-number"),
-        pytest.param("a@b.org", ValueKind.EMAIL, id="e-mail"),
-        pytest.param("https://a.org/x?y=1", ValueKind.WEB_ADDRESS, id="web-address"),
-        pytest.param("Yes", ValueKind.YES_OR_NO, id="yes"),
         pytest.param("123456789", ValueKind.DIGITS, id="many-digits"),
         pytest.param("00123", ValueKind.DIGITS, id="leading-zeros"),
         pytest.param("007", ValueKind.CODE, id="few-digits-with-leading-zeros"),
-        pytest.param("INV-001", ValueKind.CODE, id="code"),
-        pytest.param("+1 (555) 123 4567", ValueKind.CODE, id="telephone"),
-        pytest.param("Acme Corp", ValueKind.TEXT, id="text"),
         pytest.param("Route 66", ValueKind.TEXT, id="text-with-number"),
         pytest.param("請求書100号", ValueKind.TEXT, id="text-without-spaces"),
         pytest.param("Ł-100", ValueKind.CODE, id="code-with-a-letter-of-another-language"),
-        pytest.param(LONG, ValueKind.LONG_TEXT, id="long-text"),
         pytest.param("x" * 120, ValueKind.TEXT, id="longest-text"),
         pytest.param("x" * 121, ValueKind.LONG_TEXT, id="text-that-is-too-long"),
         pytest.param("lorem " * 15, ValueKind.TEXT, id="most-words-of-text"),
@@ -730,19 +712,12 @@ def test_lists_are_tried_up_to_a_limit(monkeypatch):
     assert sample.pairs_under(Rules(), "x") == 2
 
 
-def test_order_of_items_does_not_matter():
-    lines = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
-    inferrer = _inferrer()
-    inferrer.add({"x": lines}, {"x": [*reversed(lines), {"item": "Ink", "n": 1}]})
-    assert "different value" not in " ".join(rule.reason for rule in inferrer.rules())
-
-
-def test_aligned_items_are_compared():
+def test_aligned_items_are_compared_in_any_order():
     expected = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
-    inferrer = _inferrer()
-    inferrer.add({"x": expected}, {"x": [{"item": "RED PAPER", "n": 7}]})
-    reason = next(rule.reason for rule in inferrer.rules() if rule.path == "x[*].item")
-    assert reason.endswith("(2 values, different case: 1)")
+    candidate = [{"item": "RED PAPER", "n": 7}, {"item": "Blue pens", "n": 2}]
+    reasons = _reasons(({"x": expected}, {"x": candidate}))
+    assert reasons["x[*].item"].endswith("(2 values, different case: 1)")
+    assert "different" not in reasons["x[*].n"]
 
 
 def test_reasons_include_counts():

@@ -50,12 +50,6 @@ def test_metrics_of_a_run():
     assert "rows paired by id" in run.notes
 
 
-def test_gates_pass_or_fail():
-    run = fm.score(TRUTH, PREDICTIONS, min={"micro.f1": 0.1}, max={"hallucination": 0.0})
-    assert run.passed
-    assert not fm.score(TRUTH, PREDICTIONS, min={"attributes.name.recall": 0.6}).passed
-
-
 def test_attributes_as_rows_and_dict():
     frame = fm.score(TRUTH, PREDICTIONS).attributes
     assert list(frame) == ["name", "total"]
