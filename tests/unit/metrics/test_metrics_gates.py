@@ -208,15 +208,6 @@ def test_mistakes_are_not_counted_if_no_expected_value_met_a_prediction(metric, 
     assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(not note, note)]
 
 
-def test_run_with_scored_fields_passes():
-    assert fm.score(PAIR, min={"macro_f1_by_attribute": 1, "mean_score": 1}).passed
-
-
-def test_configured_scope_without_fields_is_rejected():
-    with pytest.raises(fm.FieldmarkError, match="no fields are configured"):
-        fm.score(PAIR, scope="configured")
-
-
 def test_applied_convention_names_its_options():
     options = fm.score(PAIR, scope="truth", match="fuzzy", align="index").summary.convention.options
     assert (options["scope"], options["comparator"], options["aligner"]) == (
@@ -224,14 +215,6 @@ def test_applied_convention_names_its_options():
         "fuzzy",
         "index",
     )
-
-
-def test_field_with_an_index_is_an_attribute_of_its_own_in_the_score():
-    expected = {"rows": [{"a": 1}, {"a": 2}, {"a": 3}]}
-    candidate = {"rows": [{"a": 1}, {"a": 2}, {"a": 4}]}
-    rules = {"rows[0].a": {"match": "exact", "weight": 2}, "rows": {"align": "index"}}
-    # The means of rows[0].a (F1 1) and of rows[].a without that item (F1 0.5).
-    assert fm.compare(expected, candidate, rules=rules).score == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("name", ["safety", "quality.safety"])
