@@ -333,11 +333,6 @@ def test_acceptable_values_are_counted_like_the_rule_compares_them():
     )
 
 
-def test_acceptable_values_are_read_like_their_candidates():
-    settings = _settings([["5"], ["1200"], ["3"]], ["$5.00", "$1,200.00", "3"])["x"]
-    assert settings == {"match": "money", "number_format": "us", "any_of": True}
-
-
 def test_lists_of_one_item_may_be_acceptable_values():
     reasons = _reasons(({"x": ["a b"]}, MISSING), ({"x": ["c d"]}, MISSING))
     assert "2 of 2 lists have one item: if these are acceptable values" in reasons["x"]
@@ -408,15 +403,6 @@ def test_proposals_for_text_never_accept_other_digits(name, pairs):
         assert same or result.score < 1
 
 
-def test_codes_in_another_case_in_candidates():
-    assert _settings(["A-1", "B-2"], ["a-1", "B-2"])["x"] == {"match": "identifier"}
-
-
-def test_lists_of_acceptable_values():
-    settings = _settings([["5.0", "5"], ["7"], ["8"]], ["5", "7", "9"])
-    assert settings == {"x": {"match": "numeric_tolerance", "tolerance": 0, "any_of": True}}
-
-
 ONE, TWO = {"a": ["x", "y"], "b": ["z"], "c": ["v", "w"]}, {"a": "x", "b": "z"}
 
 
@@ -436,34 +422,35 @@ def test_lists_without_candidates_follow_the_others(candidate, any_of):
     assert paths == any_of
 
 
-def test_lists_in_both_documents_are_aligned():
-    settings = _settings([["a b", "c d"], ["e f"]], [["c d", "a b"], ["e f"]])
-    assert settings["x"] == {"align": "greedy"}
-
-
 DATE, EXACT = {"match": "date"}, {"match": "exact"}
 NUMBER = {"match": "numeric_tolerance", "tolerance": 0}
 
 
+ANY_OF = {"any_of": True}
+MONEY = {"match": "money", "number_format": "us"}
+MOSTLY_NUMBERS = [5] * 20 + ["N/A"]
+
+
 @pytest.mark.parametrize(
-    ("expected", "candidate", "settings"),
+    ("expected", "candidates", "settings"),
     [
-        pytest.param("2015-09-08", "08-SEP-2015", DATE, id="date-in-another-format"),
-        pytest.param("2015-09-08", "2015-09-09", DATE, id="another-date"),
-        pytest.param("2015-09-08", "09/08", EXACT, id="unparsable-date"),
-        pytest.param("1240", 1240, NUMBER, id="number-for-string"),
-        pytest.param("1240", "1240'", EXACT, id="unparsable-number"),
-        pytest.param(1240, "1240 ft", NUMBER, id="numbers-stay-numbers"),
+        pytest.param(["2015-09-08"], ["08-SEP-2015"], DATE, id="date-in-another-format"),
+        pytest.param(["2015-09-08"], ["2015-09-09"], DATE, id="another-date"),
+        pytest.param(["2015-09-08"], ["09/08"], EXACT, id="unparsable-date"),
+        pytest.param(["1240"], [1240], NUMBER, id="number-for-string"),
+        pytest.param(["1240"], ["1240'"], EXACT, id="unparsable-number"),
+        pytest.param([1240], ["1240 ft"], NUMBER, id="numbers-stay-numbers"),
+        pytest.param(MOSTLY_NUMBERS, None, NUMBER, id="exception-in-numbers"),
+        pytest.param(MOSTLY_NUMBERS, MOSTLY_NUMBERS, EXACT, id="exception-that-candidates-share"),
+        pytest.param(["A-1", "B-2"], ["a-1", "B-2"], {"match": "identifier"}, id="codes-in-another-case"),
+        pytest.param(["Ap", "Bt1", "Bt2"], ["Ap", "BT1", "Bt2"], NORMALIZED, id="codes-and-text-in-another-case"),
+        pytest.param([["5.0", "5"], ["7"], ["8"]], ["5", "7", "9"], NUMBER | ANY_OF, id="acceptable-values"),
+        pytest.param([["5"], ["1200"], ["3"]], ["$5.00", "$1,200.00", "3"], MONEY | ANY_OF, id="acceptable-values-read-like-candidates"),
+        pytest.param([["a b", "c d"], ["e f"]], [["c d", "a b"], ["e f"]], {"align": "greedy"}, id="lists-on-both-sides"),
     ],
-)
-def test_values_are_parsed_if_candidates_can_be_parsed(expected, candidate, settings):
-    assert _settings([expected], [candidate])["x"] == settings
-
-
-def test_an_exception_in_numbers_that_candidates_share_still_matches():
-    values = [5] * 20 + ["N/A"]
-    assert _settings(values)["x"] == NUMBER
-    assert _settings(values, values)["x"] == EXACT
+)  # fmt: skip
+def test_proposals_from_both_sides(expected, candidates, settings):
+    assert _settings(expected, candidates)["x"] == settings
 
 
 DATES = [f"{day}/10/2017" for day in range(13, 31)]
@@ -510,11 +497,6 @@ def test_reasons_say_that_unreadable_dates_count_as_wrong_type():
 def test_reasons_of_dates_that_are_compared_exactly_are_true(path, pairs, reason):
     reasons = _reasons(*(({path: value}, {path: other}) for value, other in pairs))
     assert reasons[path].startswith(reason)
-
-
-def test_codes_and_text_in_another_case():
-    settings = _settings(["Ap", "Bt1", "Bt2"], ["Ap", "BT1", "Bt2"])
-    assert settings["x"] == NORMALIZED
 
 
 def _lists(count, size, *, key="sku", same=False):

@@ -127,12 +127,6 @@ def test_rules_inferred_from_truth_only(files):
     assert fm.infer(files[0]) == fm.infer(TRUTH) == fm.infer(iter(TRUTH))
 
 
-def test_rules_inferred_from_both_sides_can_be_used(files, tmp_path):
-    rules = tmp_path / "rules.yaml"
-    rules.write_text(fm.infer(*files))
-    assert fm.score(*files, rules=rules).micro.tp == 2
-
-
 @pytest.mark.parametrize("name", ["candidate.jsonl", "candidate-claude.jsonl"])
 def test_inferred_rules_improve_the_metrics_of_the_sample(tmp_path, name):
     sample = Path(fm.__file__).parent / "sample"

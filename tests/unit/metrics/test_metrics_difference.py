@@ -124,12 +124,6 @@ def test_quality_metrics_are_tested_like_the_others(before, after, words):
             assert better is (word == "better")
 
 
-def test_metric_without_a_scored_case_in_one_run_has_no_difference():
-    found = metrics_of(*[({"a": "error"}, RIGHT)] * 12).headline["mean_score"]
-    assert (found.before, found.after, found.delta, found.p) == (None, 1.0, None, 1.0)
-    assert found.word is DiffVerdict.TOO_FEW
-
-
 @pytest.mark.parametrize("first", [RIGHT, BAD])
 def test_no_metric_has_a_difference_if_no_case_of_a_run_could_be_scored(first):
     failed = {"a": "error"}

@@ -87,31 +87,6 @@ def test_case_with_an_error_is_excluded_from_means_by_case_but_not_from_counts()
     assert tally.facts()["a"] == {MATCH: 2}
 
 
-@pytest.mark.parametrize(
-    ("convention", "case", "number"),
-    [
-        pytest.param("confusion", (("a", "null-null"),), 0, id="only-negatives-are-excluded"),
-        pytest.param("confusion", (("a", "omission"),), 1, id="undefined-with-a-miss-is-zero"),
-        pytest.param("taxonomy", (("a", "null-null"),), 1, id="zero-rule-counts-every-case"),
-    ],
-)
-def test_cases_in_the_mean_f1(convention, case, number):
-    assert tally_of(case, convention=convention).sums().f1s == (number, 0)
-
-
-def test_merging_matches_attributes_by_path():
-    left, right = tally_of((("a", "match"), ("b", "wrong"))), tally_of((("b", "match"),))
-    left.merge(right)
-    assert left.facts() == {"a": {MATCH: 1}, "b": {WRONG: 1, MATCH: 1}}
-    assert left.sums().cases.total == 2
-
-
-def test_merging_includes_buffered_cases_of_both_sides():
-    left, right = tally_of(PARTLY), tally_of(PERFECT)
-    left.merge(right)
-    assert left.sums() == tally_of(PARTLY, PERFECT).sums()
-
-
 def test_tally_can_be_pickled():
     tally = tally_of(PERFECT, EXACT_PAIR)
     there = pickle.loads(pickle.dumps(tally))  # noqa: S301 - trusted bytes
