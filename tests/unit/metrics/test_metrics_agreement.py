@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fieldmark.errors import OptionError
@@ -113,6 +113,8 @@ def test_sweep_returns_the_agreement_at_each_threshold(judged):
 
 
 @given(JUDGED_PAIRS)
+@example([right(0.1), wrong(0.5), *[right(0.9)] * 3, wrong(0.95)])
+@example([*[right(0.1)] * 3, *[right(0.9)] * 6, wrong(0.1), wrong(0.1)])
 def test_best_threshold_has_the_highest_agreement_and_then_the_highest_kappa(judged):
     best, rows = best_threshold(judged), sweep(judged)
     if not judged:
