@@ -199,6 +199,16 @@ def test_interval_contains_the_difference():
     assert (high - low) / 2 == pytest.approx(2.01 * (0.583 / 47**0.5), rel=0.15)
 
 
+def test_cases_without_an_attribute_do_not_make_its_interval_narrower():
+    effort = ResamplingOptions(resamples=2_000, permutations=99)
+    own = [FIXED] * 12 + [REGRESSED] * 4 + [SAME] * 2
+    others = [({"b": "match"}, {"b": "match"})] * 80
+    alone, among_others = (
+        metrics_of(*cases, effort=effort).attributes["a"].interval for cases in (own, own + others)
+    )
+    assert among_others[1] - among_others[0] > alone[1] - alone[0]
+
+
 def test_same_seed_gives_the_same_result():
     cases = [(RIGHT, RIGHT)] * 30 + [(BAD, RIGHT)] * 12 + [(RIGHT, BAD)] * 5
     assert metrics_of(*cases) == metrics_of(*cases, effort=replace(QUICK, seed=0))
