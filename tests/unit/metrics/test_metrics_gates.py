@@ -158,33 +158,6 @@ def test_evaluator_whose_fields_no_ground_truth_has_passes_no_gate():
     assert not run.passed
 
 
-PAIR = [({"total": 5}, {"total": 5})]
-
-
-@pytest.mark.parametrize(
-    "metric", ["macro_f1_by_attribute", "macro_f1_by_case", "mean_score", "micro.f1", "rqs"]
-)
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param({"rules": {"scope": "configured", "fields": [{"path": "totl"}]}}, id="typo"),
-        pytest.param({"match": "ignore"}, id="everything-ignored"),
-    ],
-)
-def test_vacuous_metric_passes_no_gate(options, metric):
-    run = fm.score(PAIR, min={metric: 0.5}, **options)
-    assert not run.passed
-    assert run.summary.gates[0].note in ("nothing was scored", "undefined")
-
-
-@pytest.mark.parametrize("metric", ["mean_score", "verdicts.pass", "cases.perfect"])
-def test_cases_with_nothing_to_score_pass_no_gate(metric):
-    run = fm.score([({"total": None}, {"total": None})], min={metric: 1})
-    assert [(gate.passed, gate.note) for gate in run.summary.gates] == [
-        (False, "nothing was scored")
-    ]
-
-
 @pytest.mark.parametrize("metric", ["mean_score", "verdicts.pass", "cases.perfect"])
 def test_evaluators_that_compare_no_fields_score_cases(metric):
     evaluator = {"name": "sums", "type": "constraints", "rules": ["net + 2 == total"]}
@@ -193,39 +166,44 @@ def test_evaluators_that_compare_no_fields_score_cases(metric):
     assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(True, "")]
 
 
+PAIR = {"total": 5}, {"total": 5}
+IGNORED = {"match": "ignore"}
+TYPO = {"rules": {"scope": "configured", "fields": [{"path": "totl"}]}}
+EMPTY = {"total": None}, {"total": None}
+APART = {"total": 5}, {"sum": 5}
+NO_VALUES = {"a": 1, "n": None}, {"b": 2, "n": None}
+NO_PAIR = "no expected value was compared with a prediction"
+
+
+@pytest.mark.parametrize(
+    ("pair", "options", "metrics", "note"),
+    [
+        pytest.param(PAIR, {}, ["macro_f1_by_attribute", "mean_score"], "", id="fields"),
+        pytest.param(PAIR, {}, ["safety", "quality.safety"], "not evaluated", id="no-safety-judge"),
+        pytest.param(PAIR, IGNORED, ["micro.f1"], "undefined", id="no-counts"),
+        pytest.param(PAIR, IGNORED, ["macro_f1_by_case", "mean_score", "rqs"], "nothing was scored", id="all-ignored"),
+        pytest.param(PAIR, TYPO, ["macro_f1_by_attribute", "mean_score"], "nothing was scored", id="path-of-no-document"),
+        pytest.param(EMPTY, {}, ["mean_score", "verdicts.pass", "cases.perfect"], "nothing was scored", id="empty-values"),
+        pytest.param(NO_VALUES, {}, ["accuracy"], "nothing was scored", id="accuracy-of-no-compared-value"),
+        pytest.param(NO_VALUES, {}, ["completeness"], "", id="other-quality-of-these-fields"),
+    ],
+)  # fmt: skip
+def test_gate_fails_if_nothing_was_scored(pair, options, metrics, note):
+    run = fm.score([pair], min=dict.fromkeys(metrics, 0.0), **options)
+    expected = dict.fromkeys(metrics, (not note, note))
+    assert {gate.name: (gate.passed, gate.note) for gate in run.summary.gates} == expected
+    assert run.passed is (not note)
+
+
 @pytest.mark.parametrize(
     ("metric", "note"),
     [
-        *(
-            (metric, "no expected value was compared with a prediction")
-            for metric in ("errors_by_type.omission", "attributes.total.errors", "mean_score")
-        ),
+        ("errors_by_type.omission", NO_PAIR),
+        ("attributes.total.errors", NO_PAIR),
+        ("mean_score", NO_PAIR),
         ("cases.errors", ""),
     ],
 )
 def test_mistakes_are_not_counted_if_no_expected_value_met_a_prediction(metric, note):
-    run = fm.score([({"total": 5}, {"sum": 5})], max={metric: 9})
+    run = fm.score([APART], max={metric: 9})
     assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(not note, note)]
-
-
-def test_applied_convention_names_its_options():
-    options = fm.score(PAIR, scope="truth", match="fuzzy", align="index").summary.convention.options
-    assert (options["scope"], options["comparator"], options["aligner"]) == (
-        "truth",
-        "fuzzy",
-        "index",
-    )
-
-
-@pytest.mark.parametrize("name", ["safety", "quality.safety"])
-def test_safety_that_was_not_evaluated_passes_no_gate(name):
-    (gate,) = fm.score(PAIR, min={name: 0.5}).summary.gates
-    assert (gate.value, gate.passed, gate.note) == (1.0, False, "not evaluated")
-
-
-def test_vacuous_accuracy_passes_no_gate_although_fields_were_scored():
-    pair = {"a": 1, "n": None}, {"b": 2, "n": None}
-    run = fm.score([pair], min={"accuracy": 0.5}, max={"hallucination": 1})
-    accuracy, hallucination = run.summary.gates
-    assert (accuracy.value, accuracy.passed, accuracy.note) == (1.0, False, "nothing was scored")
-    assert hallucination.passed

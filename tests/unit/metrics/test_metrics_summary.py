@@ -99,6 +99,7 @@ def test_every_convention_reports_quality_of_its_own_fields():
     assert summary_of(EXACT_PAIR).quality.depth is Depth.LEAF
     by_key = applied_convention(CONVENTIONS["confusion"], Rules(depth=Depth.TOP))
     assert summary_of(EXACT_PAIR, applied=by_key).quality.depth is Depth.TOP
+    assert by_key.options["depth"] == "top"
     assert summary_of(EXACT_PAIR).quality.accuracy == pytest.approx(1 / 3)
 
 
