@@ -105,22 +105,6 @@ def test_empty_on_both_sides_is_vacuous(document):
     assert (got.score, got.verdict, got.vacuous) == (1.0, "pass", True)
 
 
-@pytest.mark.parametrize(
-    ("candidate", "unreadable", "reason"),
-    [
-        pytest.param(MISSING, False, "no candidate", id="missing"),
-        pytest.param(BOX, True, "candidate is not JSON", id="unreadable"),
-    ],
-)
-def test_unreadable_candidate_scores_0(candidate, unreadable, reason):
-    got = IouScore().evaluate(BOX, candidate, unreadable=unreadable)
-    assert (got.score, got.misses) == (0.0, (f"$ ({reason})",))
-
-
-def test_malformed_path_is_a_miss():
-    assert IouScore(path="a..b").evaluate({}, {}).misses == ("a..b (invalid path)",)
-
-
 def test_boxes_of_list_items_keep_their_paths():
     rows = [{"box": BOX}, {"box": [0, 0, 1, 1]}, {}]
     got = IouScore(path="rows[].box").evaluate({"rows": rows}, {"rows": [{"box": BOX}, {}, {}]})
