@@ -3,9 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from metrics_cells import EXACT_PAIR, STRATEGY_PAIR, block_of
+from metrics_cells import EXACT_PAIR, STRATEGY_PAIR, tally_of
 
-from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.rates import MacroMean
@@ -19,8 +18,6 @@ from fieldmark.metrics.summary import (
     total_usage,
     worst_attributes,
 )
-from fieldmark.metrics.tally import Tally
-from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules
 
 ITEMS = (("id", "match"), ("items[].price", "match"), ("items[].price", "wrong"))
@@ -28,13 +25,7 @@ MISSED = (("id", "omission"), ("items[].price", "extra-key"))
 
 
 def summary_of(*cases, convention="confusion", **more):
-    table = AttributeTable()
-    counter = CaseCounter(CONVENTIONS[convention], table)
-    tally = Tally(table)
-    for fields in cases:
-        block = block_of(fields, table)
-        tally.add(block, counter.stats(block))
-    return summarize(tally, CONVENTIONS[convention], **more)
+    return summarize(tally_of(*cases, convention=convention), CONVENTIONS[convention], **more)
 
 
 @pytest.mark.parametrize(

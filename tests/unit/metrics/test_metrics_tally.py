@@ -3,7 +3,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from metrics_cells import EXACT_PAIR, FACTS_BY_WORD, block_of
+from metrics_cells import EXACT_PAIR, FACTS_BY_WORD, block_of, tally_of
 
 from fieldmark.metrics import tally as tally_module
 from fieldmark.metrics.case_score import CaseCounter
@@ -13,17 +13,6 @@ from fieldmark.model.case import CaseInput
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 MATCH, WRONG = FACTS_BY_WORD["match"], FACTS_BY_WORD["wrong"]
-
-
-def tally_of(*cases, convention="confusion", read=CaseInput.OK):
-    table = AttributeTable()
-    counter = CaseCounter(CONVENTIONS[convention], table)
-    tally = Tally(table)
-    for fields in cases:
-        block = block_of(fields, table)
-        stats = counter.stats(block, unreadable=read is not CaseInput.OK)
-        tally.add(block, stats, read)
-    return tally
 
 
 PERFECT = (("a", "match"), ("b", "null-null"))
