@@ -4,7 +4,16 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.errors import OptionError
-from fieldmark.metrics.gates import Gate, GateKind, GateResult, check_gate, check_gates, parse_gate
+from fieldmark.metrics.gates import (
+    Gate,
+    GateKind,
+    GateResult,
+    check_gate,
+    check_gates,
+    parse_gate,
+    run_failures,
+)
+from fieldmark.metrics.tally import CaseTotals
 
 MIN, MAX = GateKind
 
@@ -127,6 +136,28 @@ def test_gate_on_an_evaluator():
     summary = {"evaluators": {"house.rule": {"mean_score": 0.4}}}
     gate = Gate(name="evaluators.house.rule.mean_score", limit=0.5, kind=GateKind.MAX)
     assert check_gate(gate, summary).passed
+
+
+MISSED = GateResult(name="f1", kind=MIN, limit=1, value=0, passed=False)
+UNKNOWN = MISSED._replace(known=False)
+
+
+@pytest.mark.parametrize(
+    ("cases", "gates", "options", "failures"),
+    [
+        pytest.param({}, [], {}, [], id="passed"),
+        pytest.param({"invalid_truth": 1}, [], {}, ["invalid_truth"], id="invalid-truth"),
+        pytest.param({"errors": 1}, [], {}, ["too_many_errors"], id="no-errors-by-default"),
+        pytest.param({"errors": 2}, [], {"max_errors": 2}, [], id="errors-up-to-a-limit"),
+        pytest.param({}, [], {"unmet": True}, ["unmet_selection"], id="selection-without-cases"),
+        pytest.param({}, [], {"failed_evaluator": True}, ["failed_evaluator"], id="evaluator"),
+        pytest.param({}, [MISSED], {}, ["gate_failed"], id="gate"),
+        pytest.param({}, [UNKNOWN], {}, ["unknown_metric"], id="unknown-metric-is-no-failed-gate"),
+        pytest.param({"invalid_truth": 1, "errors": 1}, [MISSED, UNKNOWN], {}, ["unknown_metric", "invalid_truth", "too_many_errors", "gate_failed"], id="most-important-first"),
+    ],
+)  # fmt: skip
+def test_reasons_why_a_run_did_not_pass(cases, gates, options, failures):
+    assert list(run_failures(CaseTotals(total=3, **cases), gates, **options)) == failures
 
 
 VACUOUS = {"mean_score": 1.0, "scored": 2, "errors": 0, "vacuous": 2, "verdicts": {"pass": 2}}
