@@ -94,6 +94,29 @@ def test_every_convention_reports_quality_of_its_own_fields():
     assert summary_of(EXACT_PAIR).quality.accuracy == pytest.approx(1 / 3)
 
 
+def test_means_over_groups_are_those_of_slices_with_a_value():
+    slices = {
+        "fold=1": summary_of((("a", "match"),)),
+        "fold=2": summary_of((("a", "wrong"),)),
+        "fold=3": summary_of((("a", "null-null"),)),  # nothing to score, so it is in no mean
+        "fold=": summary_of((("a", "wrong"),)),
+        "fold=x=7": summary_of((("a", "match"),)),
+    }
+    summary = replace(summary_of(), by=("fold", "fold=x"), slices=slices)
+    assert {key: list(values) for key, values in summary.slice_groups().items()} == {
+        "fold": ["1", "2", "3", ""],
+        "fold=x": ["7"],
+    }
+    fold, other = summary.group_means().values()
+    assert (fold.slices, fold.mean["mean_score"]) == (3, 0.5)
+    assert fold.deviation["mean_score"] == pytest.approx(0.5**0.5)
+    assert (other.slices, other.mean["mean_score"], "mean_score" in other.deviation) == (
+        1,
+        1,
+        False,
+    )
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [
