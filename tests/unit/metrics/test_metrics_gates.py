@@ -219,7 +219,7 @@ NO_PAIR = "no expected value was compared with a prediction"
         pytest.param(NO_VALUES, {}, ["completeness"], "", id="other-quality-of-these-fields"),
     ],
 )  # fmt: skip
-def test_gate_fails_if_nothing_was_scored(pair, options, metrics, note):
+def test_metric_of_nothing_passes_no_gate(pair, options, metrics, note):
     run = fm.score([pair], min=dict.fromkeys(metrics, 0.0), **options)
     expected = dict.fromkeys(metrics, (not note, note))
     assert {gate.name: (gate.passed, gate.note) for gate in run.summary.gates} == expected
