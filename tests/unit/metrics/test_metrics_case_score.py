@@ -10,7 +10,9 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import CELL_BITS, Reason
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
+from pure_python import with_and_without_kernel
 
+__all__ = ["with_and_without_kernel"]
 PASS, PARTIAL, FAIL = Verdict
 
 
