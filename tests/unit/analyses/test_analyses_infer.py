@@ -267,13 +267,6 @@ def test_without_the_extra_no_locale_is_proposed(monkeypatch):
             id="two-digit-years",
         ),
         pytest.param(
-            ["1,240.00"] * 19 + ["1.240,00"],
-            "20 amounts in us format, compared by value; 1 of 20 cannot be read and counts as wrong"
-            " type: 1.240,00"
-            " (20 values)",
-            id="amount-in-another-format",
-        ),
-        pytest.param(
             ["1,240", "2,500"],
             "2 amounts in us format, compared by value; 2 mean another number in another format:"
             " 1,240, 2,500 (2 values)",
@@ -470,16 +463,6 @@ def test_candidates_that_are_dates_do_not_change_the_proposal(values, candidates
     assert _settings(values, candidates) == alone
 
 
-def test_reasons_say_that_unreadable_dates_count_as_wrong_type():
-    cases = [({"x": value}, {"x": value}) for value in (*DATES, "n/a", "12/28/2017")]
-    assert _reasons(*cases)["x"] == (
-        "20 dates, order dmy, compared by day; 2 of 20 cannot be read with this order and count as"
-        " wrong type: n/a, 12/28/2017 (20 values)"
-    )
-    results = [fm.compare(*case, rules={"x": _order("dmy")}) for case in cases]
-    assert [result.fields[0].outcome for result in results].count("format_error") == 2
-
-
 @pytest.mark.parametrize(
     ("path", "pairs", "reason"),
     [
@@ -633,14 +616,6 @@ def test_rules_pair_items_that_are_paired_without_rules(expected, candidate, set
     assert rules[0].reason == reason
     pairs = _counted(read_rules(proposed_rules(rules)).rules, expected, candidate)
     assert pairs == _counted(Rules(), expected, candidate) == len(expected)
-
-
-def test_a_document_that_is_a_list_gets_a_rule_if_it_needs_a_threshold():
-    truth, candidates = _without(TRUTH, "reference"), _without(FOUND, "reference")
-    inferrer = _inferrer()
-    inferrer.add(truth, [{**candidates[0], "memo": "Refund"}, *candidates[1:]])
-    assert inferrer.rules()[0].path == "$"
-    assert inferrer.rules()[0].settings == {"align": "greedy", "threshold": 0.4}
 
 
 def test_reasons_say_that_more_items_would_be_paired_without_rules():

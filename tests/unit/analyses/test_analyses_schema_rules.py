@@ -257,18 +257,6 @@ class TestReferences:
         (warning,) = warnings
         assert "children[*].children[*]: the schema repeats itself" in str(warning)
 
-    def test_a_definition_may_be_used_many_times(self):
-        money = {"properties": {"amount": {"type": "number"}, "tax": {"$ref": "#/$defs/tax"}}}
-        schema = {
-            "properties": {name: {"$ref": "#/$defs/money"} for name in "abc"},
-            "$defs": {"money": money, "tax": {"type": "number"}},
-        }
-        rules, warnings = read(schema)
-        assert [rule.path for rule in rules] == [
-            f"{a}.{b}" for a in "abc" for b in ("amount", "tax")
-        ]
-        assert warnings == ()
-
     def test_other_files_are_not_read(self, tmp_path):
         (tmp_path / "other.json").write_text('{"type": "string"}')
         reference = {"$ref": "other.json#/x"}

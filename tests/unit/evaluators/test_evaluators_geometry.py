@@ -168,8 +168,6 @@ def test_one_point(options, expected, candidate, score, apart, verdict):
         pytest.param({"threshold": 1, "matching": "greedy"}, [[0, 0], [9, 9]], [[9, 9], [0, 1]], 1.0, 2, id="greedily"),
         pytest.param({"threshold": 1, "matching": "optimal"}, [[0, 0], [9, 9]], [[9, 8], [5, 5]], 0.5, 1, id="optimally-within-threshold"),
         pytest.param({"matching": "greedy"}, [[0, 0], [9, 9]], [[9, 12], [0, 0]], (1 + 0.25) / 2, 1, id="without-threshold-nearest"),
-        pytest.param({}, [], [], 1.0, 0, id="no-points"),
-        pytest.param({}, [[0, 0]], [], 0.0, 0, id="one-empty-list"),
     ],
 )  # fmt: skip
 def test_lists_of_points(options, expected, candidate, score, hits):
