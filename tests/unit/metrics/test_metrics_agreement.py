@@ -78,6 +78,7 @@ def test_best_threshold_separates_matches_from_the_others():
         pytest.param(0.42, 0.43, 0.43, id="rounded-up-to-the-level"),
         pytest.param(0.421, 0.424, 0.422, id="three-decimals"),
         pytest.param(0.4211, 0.4219, 0.4215, id="four-decimals"),
+        pytest.param(0.4211111, 0.4211119, 0.4211119, id="at-most-six-decimals"),
         pytest.param(0.5, 0.5 + 1e-12, 0.5 + 1e-12, id="no-decimals-between"),
     ],
 )

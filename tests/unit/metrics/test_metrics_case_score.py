@@ -41,6 +41,7 @@ def weighted(*fields, options=None, scores=None, **reading):
     ("fields", "score", "vacuous"),
     [
         pytest.param([("a", "match"), ("b", "wrong")], 0.5, False, id="mean-over-attributes"),
+        pytest.param([("i[].x", "match"), ("i[].x", "wrong")], 0.5, False, id="items-are-pooled"),
         pytest.param([("a", "null-null")], 1.0, True, id="only-negatives"),
         pytest.param([], 1.0, True, id="no-fields"),
     ],
