@@ -162,18 +162,22 @@ def test_quality_metrics_of_an_evaluator_are_means_over_its_cases():
 
 
 def test_evaluators_are_compared_by_their_mean_scores():
-    scores = [{"worse": 1.0, "same": 0.5, "failed": 1.0}, {"worse": 0.0, "same": 0.5}]
-    found = metrics_of(*[(RIGHT, RIGHT)] * 12, evaluators=scores).evaluators
-    assert list(found) == ["worse", "same", "failed"]
-    assert [each.word for each in found.values()] == [
-        "worse",
-        "no difference",
-        "too few cases to tell",
+    scores = [
+        {"worse": 1.0, "same": 0.5, "better": 0.25, "failed": 1.0},
+        {"worse": 0.0, "same": 0.5, "better": 0.75},
     ]
-    assert (found["worse"].before, found["worse"].after) == (1.0, 0.0)
-    assert (found["worse"].improved, found["worse"].worse) == (0, 12)
-    assert found["worse"].adjusted == 2 * found["worse"].p < 0.05
-    assert (found["failed"].before, found["failed"].after, found["failed"].delta) == (1, None, None)
+    found = metrics_of(*[(RIGHT, RIGHT)] * 12, evaluators=scores).evaluators
+    assert {name: each.word for name, each in found.items()} == {
+        "worse": WORSE,
+        "same": EQUAL,
+        "better": BETTER,
+        "failed": TOO_FEW,
+    }
+    worse, better, failed = found["worse"], found["better"], found["failed"]
+    assert (worse.before, worse.after, worse.improved, worse.worse) == (1.0, 0.0, 0, 12)
+    assert (better.before, better.after, better.improved, better.worse) == (0.25, 0.75, 12, 0)
+    assert worse.adjusted == 3 * worse.p < 0.05
+    assert (failed.before, failed.after, failed.delta) == (1, None, None)
 
 
 @pytest.mark.parametrize(
