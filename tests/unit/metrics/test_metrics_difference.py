@@ -180,6 +180,15 @@ def test_evaluators_are_compared_by_their_mean_scores():
     assert (failed.before, failed.after, failed.delta) == (1, None, None)
 
 
+def test_evaluator_is_tested_if_its_own_scores_differ_in_enough_cases():
+    def scores(number):
+        return {"few": 0.0, "all": 0.0}, {"few": float(number < 3), "all": 1.0}
+
+    found = metrics_of(*[(RIGHT, RIGHT)] * 12, evaluators=scores).evaluators
+    assert (found["few"].word, found["few"].is_tested) == (TOO_FEW, False)
+    assert (found["all"].word, found["all"].is_tested) == (BETTER, True)
+
+
 @pytest.mark.parametrize(
     ("unchanged", "word"),
     [(100, DiffVerdict.TOO_FEW), (150, DiffVerdict.TOO_FEW), (400, "no difference")],
