@@ -6,9 +6,18 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import norm
 
-from fieldmark.metrics.significance import flip_signs, gate_size, holm, mcnemar, permutation_p
+from fieldmark.metrics.significance import (
+    flip_signs,
+    gate_size,
+    holm,
+    holm_of_smallest,
+    mcnemar,
+    permutation_p,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +57,14 @@ def test_mcnemar(fixed, regressed, p):
 )
 def test_holm_adjustment(chances, adjusted):
     assert holm(chances) == pytest.approx(adjusted)
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.floats(0, 1), st.floats(0, 1))))
+def test_smallest_adjusted_p_value_is_that_of_the_smallest_p_value(found):
+    p = {name: max(pair) for name, pair in found.items()}
+    smallest = {name: min(pair) for name, pair in found.items()}
+    expected = {name: holm({**p, name: least})[name] for name, least in smallest.items()}
+    assert holm_of_smallest(p, smallest) == pytest.approx(expected)
 
 
 def test_signs_are_balanced_and_the_first_row_swaps_nothing():
