@@ -78,6 +78,7 @@ def rows(*table):
         ("total < 120", NO, "120.0 vs. 120"),
         ("total <= 120", YES),
         ("total >= 120.01", NO, "120.0 vs. 120.01"),
+        ("total >= 120", YES),
         ("currency == 20", FAULT, 'currency is the string "EUR", not a number'),
         ("paid == 0", FAULT, "paid is false, not a number"),
         ("broken == 1", FAULT, "broken is nan, not a number"),

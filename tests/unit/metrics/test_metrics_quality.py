@@ -109,7 +109,7 @@ def test_edge_cases_of_the_metrics(words, metric, value, flags):
 def test_response_quality_score(words, options, safety, rqs):
     metrics = quality(counted(words), CountingOptions(**options), safety)
     assert metrics.rqs == pytest.approx(rqs, abs=1e-9)
-    assert metrics.rqs <= metrics.rqs_max
+    assert metrics.rqs_max == quality(counted("match"), CountingOptions(**options), 1.0).rqs
     assert metrics.flags.get("safety") == (("not_evaluated",) if safety is None else None)
 
 
