@@ -147,6 +147,20 @@ def test_scored_fields(score_fields, metrics):
     assert result.score == 1.0
 
 
+@pytest.mark.parametrize(
+    ("options", "paths"),
+    [
+        pytest.param({}, ("line_items",), id="list"),
+        pytest.param(
+            {"score_fields": ("a", "$")}, ("line_items[*].a", "line_items[*]"), id="fields"
+        ),
+        pytest.param({"path": "$", "score_fields": ("a",)}, ("[*].a",), id="whole-document"),
+    ],
+)
+def test_paths_that_are_compared(options, paths):
+    assert LineItems(**options).paths == paths
+
+
 def test_scored_field_absent_on_both_sides_is_a_true_negative():
     result = scored([FREIGHT], [FREIGHT], score_fields=("amount", "discount"))
     assert result.details["metrics"]["discount"] == {"tp": 0, "tn": 1, "fp": 0, "fn": 0}
