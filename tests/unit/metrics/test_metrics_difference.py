@@ -390,6 +390,16 @@ def test_all_changed_cases_are_listed_largest_change_first():
     assert pairs.passes() == (0, 203)
 
 
+def test_rows_beyond_the_limit_follow_the_published_sequence_of_split_mix(monkeypatch):
+    monkeypatch.setattr(difference, "GROUPS", 3)
+    published = [
+        0xF88BB8A8724C81EC, 0x1B39896A51A8749B, 0x53CB9F0C747EA2EA, 0x2C829ABE1F4532E1,
+        0xC584133AC916AB3C, 0x3EE5789041C98AC3, 0xF3B8488C368CB0A6,
+    ]  # fmt: skip
+    rows = [difference.row_of(number) for number in range(10)]
+    assert rows == [0, 1, 2, *(output % 3 for output in published)]
+
+
 def test_beyond_a_limit_cases_share_rows_and_metrics_stay_the_same(monkeypatch):
     cases = [(RIGHT, RIGHT)] * 300 + [(BAD, RIGHT)] * 60 + [(RIGHT, BAD)] * 20
     exact = metrics_of(*cases)
