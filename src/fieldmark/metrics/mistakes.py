@@ -27,7 +27,7 @@ Source: TypeAlias = "JsonValue | Missing | Document"
 
 _FACTS: Final = frozenset(code for code, fact in enumerate(FACTS) if fact.outcome in MISTAKES)
 _MAX_KNOWN: Final = 8_192
-_FEW_VALUES: Final = 16
+_SMALL_COUNT: Final = 16
 """The number of mistakes whose values are read faster from unparsed documents."""
 
 
@@ -92,7 +92,7 @@ class CaseMistakes:
     @property
     def sources(self) -> tuple[Source, Source]:
         """The documents from which the values of the mistakes are read fastest."""
-        if self._parsed is None and self._documents and len(self.places) <= _FEW_VALUES:
+        if self._parsed is None and self._documents and len(self.places) <= _SMALL_COUNT:
             return self._documents
         return self.documents
 
