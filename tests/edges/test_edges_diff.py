@@ -10,7 +10,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.analyses.report import ComparisonView
-from fieldmark.errors import ConfigError, DataError
+from fieldmark.errors import ConfigError
 from fieldmark.metrics.difference import DiffVerdict
 
 CASES = 60
@@ -130,11 +130,6 @@ def test_every_case_that_got_worse_is_listed_with_its_fields(runs, command):
         assert "more cases" not in text
 
 
-def test_top_limits_the_table(runs, command):
-    done = command("diff", "bad", "good", "--top", "1")
-    assert "… and 1 more attribute; --top 0 shows all" in done.out
-
-
 @pytest.mark.parametrize(
     ("order", "limit", "code"),
     [
@@ -150,12 +145,16 @@ def test_top_limits_the_table(runs, command):
         pytest.param(("bad", "good"), "nan", 2, id="nan"),
     ],
 )
-@pytest.mark.parametrize("output_format", ["table", "json"])
-def test_drops_determine_the_exit_code(runs, command, order, limit, code, output_format):
-    done = command("diff", *order, "--max-drop", limit, "--format", output_format)
+def test_drops_determine_the_exit_code(runs, command, order, limit, code):
+    done = command("diff", *order, "--max-drop", limit)
     assert done.code == code
-    if code == 1:
-        assert "gate failed: drop of " in (done.out if output_format == "table" else done.err)
+    assert ("gate failed: drop of " in done.out) is (code == 1)
+
+
+def test_failed_gate_is_not_part_of_the_json(runs, command):
+    done = command("diff", "good", "bad", "--max-drop", "0.01", "--format", "json")
+    assert (done.code, done.summary["conclusion"]["word"]) == (1, "worse")
+    assert "gate failed: drop of " in done.err
 
 
 def test_a_metric_can_have_only_one_limit(runs, command):
@@ -398,13 +397,6 @@ def test_a_run_that_cannot_be_found(runs, command, name, message):
     assert "Traceback" not in done.err
 
 
-def test_a_run_of_a_newer_version_is_rejected(runs):
-    manifest = runs / "good" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 3'))
-    with pytest.raises(DataError, match="update fieldmark"):
-        fm.diff(runs / "bad", runs / "good")
-
-
 def test_a_corrupt_row_is_named(runs, command):
     results = runs / "good" / "results.jsonl"
     lines = results.read_text().splitlines(keepends=True)
@@ -458,26 +450,6 @@ def test_control_characters_of_documents_are_escaped(folder, command):
         assert "\x1b" not in done.out
 
 
-def test_control_characters_of_run_names_are_escaped(folder, command):
-    for name in ("plain", "\x1b[31mred"):
-        fm.score(TRUTH, rows(30), out=f"runs/{name}")
-    done = command("diff", "plain", "\x1b[31mred", "--rescore")
-    assert done.code == 0
-    assert "rescored with the convention of plain" in done.out
-    assert "\x1b" not in done.out
-
-
-def test_gates_against_a_baseline(runs):
-    limits = {"max_drop": {"mean_score": 0.05}}
-    [gate] = fm.score(TRUTH, rows(30), baseline=runs / "good", **limits).summary.gates
-    assert not gate.passed
-    assert gate.value == pytest.approx(25 / 120)
-    [gate] = fm.score(TRUTH, rows(55), baseline=runs / "bad", **limits).summary.gates
-    assert gate.passed
-    with pytest.raises(ConfigError, match="has different rules or a different convention"):
-        fm.score(TRUTH, rows(55), options={"wrong_value": "fp"}, baseline=runs / "good", **limits)
-
-
 @pytest.mark.parametrize("name", ["latest", "good", "goo", "best", "runs/good"])
 def test_a_baseline_is_named_like_any_run(runs, command, name):
     (runs / "again").rename(runs.parent / "elsewhere")
@@ -515,15 +487,6 @@ def test_the_baseline_of_an_evaluation_is_named_like_any_run(folder, command):
         options = {"baseline": "latest", "max_drop": {"mean_score": 0.0}} if found else {}
         gates = fm.evaluate({**spec, "cases": cases}, out=f"runs/{name}", **options).summary.gates
         assert [gate.value for gate in gates] == ([pytest.approx(found)] if found else [])
-
-
-def test_an_unknown_baseline_is_rejected_with_a_suggestion(runs, command):
-    done = command(
-        "score", "all.jsonl", "bad.jsonl", "--baseline", "goood", "--max-drop", "0", "--no-save"
-    )
-    assert done.code == 2
-    assert "run 'goood' not found, neither as a directory nor in runs" in done.err
-    assert "did you mean 'good'?" in done.err
 
 
 def test_evaluations_are_compared_by_evaluator_scores(folder):
@@ -573,13 +536,6 @@ def test_the_primary_metric_of_the_convention_leads_and_decides(profiles, comman
     assert table.partition("Metric")[2].splitlines()[1].startswith("RQS ")
     markdown = command("diff", "extra", "fewer", "--format", "markdown").out
     assert "| hallucination | 0.333 | 0.000 | **−0.333** |" in markdown
-
-
-def test_quality_metrics_of_other_conventions_are_neither_better_nor_worse(profiles, command):
-    fm.score("profiles.jsonl", "fewer.jsonl", convention="taxonomy", out="runs/taxonomy")
-    result = command("diff", "extra", "taxonomy", "--force", "--format", "json").summary
-    assert {each["word"] for each in result["metrics"].values()} == {"not comparable"}
-    assert result["metrics"]["rqs"]["after"] is not None
 
 
 def test_a_metric_that_rests_on_nothing_is_marked(folder, command):

@@ -349,11 +349,6 @@ def test_several_files_have_separate_runs(folder, command):
     assert sorted(path.name for path in (folder / "runs").iterdir()) == ["one", "two"]
 
 
-def test_no_values_saves_no_values(folder, evaluated):
-    evaluated(INLINE, "--no-values")
-    assert b"could not read it" not in (folder / "run" / "results.jsonl").read_bytes()
-
-
 def judge(folder, name, code):
     text = f"import json, sys; json.load(sys.stdin); {code}"
     (folder / f"{name}.py").write_text(text, "utf-8")
@@ -391,19 +386,6 @@ def test_junit_contains_cases_with_unreadable_truth(folder, evaluated):
     assert done.code == 2
     suite = parse(folder / "junit.xml").getroot()  # noqa: S314 - our own file
     assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
-
-
-@pytest.mark.parametrize("file", ["run/results.jsonl", "junit.xml", "err"])
-def test_no_values_hides_values_everywhere(folder, evaluated, monkeypatch, file):
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    text = """
-cases: [{id: a, expected: {v: Top Secret}, candidate: {v: Bottom Secret}}]
-evaluators: [{type: constraints, rules: ['v == $expected.v']}]
-"""
-    done, _ = evaluated(text, "--no-values", "--junit", "junit.xml")
-    text = done.err if file == "err" else (folder / file).read_text("utf-8")
-    assert text
-    assert "Secret" not in text
 
 
 def test_files_with_the_same_name_have_separate_directories(folder, command):

@@ -126,13 +126,6 @@ def test_option_changes_nothing_but_f1_without_a_match(run, command):
     assert rescored["attributes"]["total"]["f1"] is None
 
 
-def test_option_in_comparisons(run, command):
-    for name in ("one", "two"):
-        run(name, "--set", "f1_when_no_match=undefined")
-    found = command("diff", "runs/one", "runs/two", "--format", "json").summary["attributes"]
-    assert found["total"]["before"] is found["total"]["after"] is None
-
-
 def test_option_in_python():
     wrong = {"total": 1}, {"total": 2}
     assert fm.compare(*wrong).f1 == fm.compare(*wrong).score == 0.0
@@ -140,16 +133,3 @@ def test_option_in_python():
     assert (result.f1, result.score, result.stats.vacuous) == (None, 0.0, False)
     run = fm.score([wrong], options=OPTION)
     assert (run.micro.f1, run.mean_score, run.summary.macro_f1_by_case) == (None, 0.0, 0.0)
-
-
-def test_option_in_an_eval_file(run, command, folder):
-    run()
-    document = {
-        "cases": "t.jsonl",
-        "candidates": "p.jsonl",
-        "convention": {"name": "confusion", **OPTION},
-        "evaluators": [{"type": "field_confusion", "name": "c", "fields": [{"path": "total"}]}],
-    }
-    (folder / "e.eval.json").write_text(json.dumps(document), "utf-8")
-    summary = command("eval", "e.eval.json", "--out", "runs/eval", "--format", "json").summary
-    assert summary["attributes"]["total"]["f1"] is None

@@ -198,42 +198,6 @@ def test_offline_requires_a_cache():
 # --- safety -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("safety", "expected_safety", "flagged"),
-    [
-        pytest.param("none", 1.0, True, id="none"),
-        pytest.param("{type: wordlist, words: [spring]}", 0.0, False, id="listed-word"),
-        pytest.param("{type: wordlist, words: [bomb]}", 1.0, False, id="no-listed-word"),
-    ],
-)
-def test_response_quality_includes_safety(rows, command, safety, expected_safety, flagged):
-    text = f"cases: rows.jsonl\nevaluators: [{{type: response_quality, safety: {safety}}}]\n"
-    (rows / "a.eval.yaml").write_text(text, "utf-8")
-    done = command("eval", "a.eval.yaml", "--out", "run")
-    assert done.code == 0, done.err
-    (row,) = map(json.loads, (rows / "run" / "results.jsonl").read_text("utf-8").splitlines())
-    details = row["evaluator_results"][0]["details"]
-    assert details["safety"] == expected_safety
-    assert ("not_evaluated" in details["flags"].get("safety", [])) is flagged
-
-
-@pytest.mark.parametrize(
-    ("evaluator", "message"),
-    [
-        pytest.param("{type: response_quality, safety: wordlst}", "unknown safety judge 'wordlst'; valid types: none, wordlist, llm; did you mean 'wordlist'?", id="misspelled-type"),
-        pytest.param("{type: response_quality, safety: wordlist}", "option 'words' is required for wordlist", id="missing-option"),
-        pytest.param("{type: response_quality, safety: {type: wordlist, word: x, words: [y]}}", "unknown key 'word'; did you mean 'words'?", id="misspelled-option"),
-        pytest.param("{type: response_quality, safty: none}", "unknown key 'safty'; did you mean 'safety'?", id="misspelled-key"),
-        pytest.param("{type: extraction_metrics, safety: none}", "unknown key 'safety'; supported options of extraction_metrics: ", id="other-evaluator"),
-    ],
-)  # fmt: skip
-def test_invalid_safety_options(rows, command, evaluator, message):
-    (rows / "a.eval.yaml").write_text(f"cases: rows.jsonl\nevaluators: [{evaluator}]\n", "utf-8")
-    done = command("validate", "a.eval.yaml")
-    assert done.code == 2
-    assert message in done.out + done.err
-
-
 # --- prompt injection and guards --------------------------------------------------------------------
 
 

@@ -35,40 +35,26 @@ def test_unreadable_truth_file_is_reported_in_one_line(folder, score, name, cont
     assert done.err.startswith("fieldmark: ")
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        pytest.param(b'{"id": "b", "expected": {"x"', "unexpected end of data", id="truncated"),
-        pytest.param(b"<html>", "invalid JSON", id="another-format"),
-    ],
-)
 @pytest.mark.parametrize("options", [["--format", "json"], ["--format", "csv"], ["--quiet"]])
-def test_unreadable_truth_row_is_reported_with_its_line(folder, score, row, message, options):
-    (folder / "truth.jsonl").write_bytes(GOOD + row + b"\n")
+def test_unreadable_truth_row_is_reported_with_its_line(folder, score, options):
+    (folder / "truth.jsonl").write_bytes(GOOD + b"<html>\n")
     done = score(*options)
     assert done.code == 2
     first = done.err.splitlines()[0]
-    assert first.startswith("fieldmark: cannot parse ground truth: truth.jsonl:2: ")
-    assert message in first
+    assert first.startswith("fieldmark: cannot parse ground truth: truth.jsonl:2: invalid JSON")
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        pytest.param(b'{"id": "b", "candidate": {"x"', "unexpected end of data", id="truncated"),
-    ],
-)
-def test_unreadable_prediction_affects_only_its_case(folder, score, row, message):
+def test_unreadable_prediction_affects_only_its_case(folder, score):
     good = b'{"id": "a", "candidate": {"total": 1, "vendor": "Acme"}}\n'
-    (folder / "candidate.jsonl").write_bytes(good + row + b"\n")
+    (folder / "candidate.jsonl").write_bytes(good + b'{"id": "b", "candidate": {"x"\n')
     done = score("--format", "json")
     assert (done.code, done.err) == (0, "")
     summary = done.summary
     assert summary["cases"] == {
         **summary["cases"], "scored": 2, "perfect": 1, "unparseable": 1
     }  # fmt: skip
-    assert message in summary["warnings"][0]
     assert summary["warnings"][0].startswith("cannot parse prediction: case 'b': ")
+    assert "unexpected end of data" in summary["warnings"][0]
 
 
 def test_only_the_first_warnings_are_listed(folder, score):
@@ -99,39 +85,6 @@ def test_single_input_must_contain_both_sides(command):
     done = command("score", "truth.jsonl", "--no-save")
     assert done.code == 2
     assert "each row of a single input must contain both sides" in done.err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        pytest.param(["scor"], "unknown command 'scor'; did you mean 'score'?", id="command"),
-        pytest.param(["score", "a", "b", "--ruls", "x"], "unknown option '--ruls'; did you mean '--rules'?", id="option"),
-        pytest.param(["score", "a", "b", "--match", "fuzy"], "did you mean 'fuzzy'?", id="comparator"),
-        pytest.param(
-            ["score", "a", "b", "--align", "gredy"], "did you mean 'greedy'?", id="aligner"
-        ),
-        pytest.param(
-            ["score", "a", "b", "--convention", "taxnomy"], "did you mean 'taxonomy'?",
-            id="convention",
-        ),
-        pytest.param(
-            ["score", "a", "b", "--set", "rqs_for=complement"], "did you mean 'rqs_form'?",
-            id="convention-option",
-        ),
-        pytest.param(
-            ["score", "truth.jsonl", "candidate.jsonl", "--no-save", "--min", "micro_f2=1"],
-            "did you mean 'micro_f1'?", id="metric",
-        ),
-        pytest.param(
-            ["score", "truth.jsonl", "candidate.jsonl", "--no-save", "--quiet", "--min",
-             "attributes.vendr.f1=1"], "did you mean 'attributes.vendor.f1'?", id="attribute",
-        ),
-    ],
-)  # fmt: skip
-def test_misspelled_names_get_a_suggestion(command, words, message):
-    done = command(*words)
-    assert (done.code, done.out) == (2, "")
-    assert message in done.err
 
 
 def test_aligner_with_required_option_needs_a_rules_file(command):

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -341,9 +340,3 @@ def test_cost_and_frontier_of_rows_with_usage(folder, command):
     mixed = fm.rank(["dear", "unknown"])
     assert mixed.frontier is None
     assert [run.frontier for run in mixed.runs] == [None, None]
-
-
-def test_control_characters_of_names_are_escaped(folder, runs, command):
-    named = fm.rank({"\x1b[31mred": runs / "good", "b": runs / "bad"})
-    assert "\x1b" not in repr(named)
-    assert replace(named).to_dict()["best"] == ["\x1b[31mred"]
