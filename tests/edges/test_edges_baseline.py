@@ -28,26 +28,11 @@ def against(folder, command):
         pytest.param(["--max-drop", "0.1"], 1, id="drop-above-limit"),
         pytest.param(["--max-drop", "micro.f1=0.1"], 1, id="another-metric"),
         pytest.param(["--max-drop", "mico.f1=0.1"], 2, id="unknown-metric"),
-        pytest.param([], 2, id="baseline-without-max-drop"),
         pytest.param(["--max-drop", "x"], 2, id="limit-not-a-number"),
     ],
 )
 def test_drop_below_the_baseline(against, options, code):
     assert against("--baseline", "before", *options).code == code
-
-
-def test_max_drop_requires_a_baseline(against):
-    done = against("--max-drop", "0.1")
-    assert done.code == 2
-    assert done.err == "fieldmark: --max-drop requires --baseline\n"
-
-
-def test_baseline_requires_max_drop(against):
-    done = against("--baseline", "before")
-    assert done.code == 2
-    assert done.err == (
-        "fieldmark: --baseline requires --max-drop, such as 0.01 or micro.f1=0.02\n"
-    )
 
 
 def test_summary_contains_the_gate(folder, against):

@@ -313,17 +313,6 @@ def test_eval_file_without_candidates_is_rejected(evaluated):
     assert "no predictions; add candidates: FILE, target:, or candidate: in each case" in done.err
 
 
-def test_metrics_per_attribute_use_the_fields_of_evaluators(folder, evaluated):
-    text = """
-cases: [{id: a, expected: {total: 10.0, note: x}, candidate: {total: 10.01, note: y}}]
-evaluators:
-  - {type: field_accuracy, fields: [{path: total, match: numeric_tolerance, tolerance: 0.05}]}
-"""
-    evaluated(text)
-    attributes = json.loads((folder / "run" / "summary.json").read_text("utf-8"))["attributes"]
-    assert {path: each["f1"] for path, each in attributes.items()} == {"total": 1.0}
-
-
 def test_case_with_its_own_evaluators(evaluated):
     text = """
 cases:

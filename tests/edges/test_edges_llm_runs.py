@@ -414,21 +414,6 @@ def test_unreadable_line_of_the_usage_is_ignored(damage, folder):
 # --- no duplicate calls -----------------------------------------------------------------------------
 
 
-def test_field_is_sent_once_for_metrics_and_evaluators(folder):
-    write_rows(folder, 3)
-    with serving() as server:
-        text = f"""
-cases: rows.jsonl
-provider: {{type: openai, model: m, base_url: "{server.url}", cache: false}}
-evaluators:
-  - {{name: one, type: field_accuracy, fields: [{{path: note, match: semantic}}]}}
-  - {{name: two, type: field_accuracy, fields: [{{path: note, match: semantic}}]}}
-"""
-        (folder / "a.eval.yaml").write_text(text, "utf-8")
-        usage = fm.evaluate("a.eval.yaml").summary.usage
-    assert usage["calls"] == server.attempts == 1
-
-
 def test_provider_is_checked_once(folder, command, monkeypatch):
     checked = []
     monkeypatch.setattr(OpenAi, "unready", lambda self: checked.append(self.model))

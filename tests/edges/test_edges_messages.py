@@ -99,13 +99,6 @@ def test_standard_input_can_be_only_one_side(command, words):
     assert done.err == "fieldmark: only one of TRUTH and PREDICTIONS can be '-' (standard input)\n"
 
 
-def test_out_and_no_save_are_exclusive(folder, command):
-    done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--no-save")
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "fieldmark: --out and --no-save cannot be combined\n"
-    assert not (folder / "run").exists()
-
-
 @pytest.mark.parametrize("name", ["rules.yaml", "truth.jsonl"])
 def test_infer_overwrites_a_file_only_with_force(folder, command, name):
     path = folder / name

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from edges.llm_server import isolate, serving
+from exported_text import exported_text
 from fieldmark.analyses.report import KINDS
 from row_files import lines
 
@@ -152,7 +153,7 @@ def check_nothing_leaks(folder, dones):
     files = [path for path in (folder / "runs").rglob("*") if path.is_file()]
     assert files
     for path in files:
-        assert (path.name, leaks(path.read_bytes().decode("utf-8", "replace"))) == (path.name, [])
+        assert (path.name, leaks(exported_text(path))) == (path.name, [])
 
 
 def views(command, run):

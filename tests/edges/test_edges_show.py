@@ -75,12 +75,6 @@ def test_an_unknown_case_suggests_the_most_similar_id(run, command):
     assert done.err.strip() == "fieldmark: runs/one: case 'bb' not found; did you mean 'b'?"
 
 
-def test_filters_cannot_be_used_with_a_case(run, command):
-    done = command("show", run, "b", "--verdict", "fail")
-    assert done.code == 2
-    assert "--verdict cannot be used with CASE" in done.err
-
-
 def test_the_list_in_all_formats(run, command):
     found = json.loads(command("show", run, "--format", "json").out)
     assert [case["case_id"] for case in found["cases"]] == ["c", "b", "a"]
