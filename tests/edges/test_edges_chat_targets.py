@@ -12,6 +12,7 @@ import fieldmark as fm
 from edges.llm_server import Exchange, isolate, serving, status
 from interrupted_runs import interrupted_at_segment
 from page_files import pdf
+from row_files import write_rows
 
 SCHEMA = {
     "type": "object",
@@ -317,7 +318,7 @@ def test_budget_limits_the_calls_of_a_run(evaluated, server, folder):
 
 def many_cases(folder, url, **chat):
     rows = [{"id": str(n), "input": str(n), "expected": {"total": str(n)}} for n in range(80)]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_rows(folder / "rows.jsonl", rows)
     (folder / "prompt.txt").write_text("Total of {{input}}", "utf-8")
     chat = {"model": "m", "base_url": url, "prompt_file": "prompt.txt", "concurrency": 2, **chat}
     write_eval(folder, cases="rows.jsonl", target={"chat": chat})

@@ -9,7 +9,7 @@ import pytest
 import fieldmark as fm
 from interrupted_runs import interrupted_at_segment
 from published.command_line import DATA
-from row_files import lines
+from row_files import lines, write_rows
 
 COCO = DATA / "coco-val2014-100"
 TWELVE = json.loads((COCO / "published_results.json").read_text("utf-8"))["published_3_decimals"]
@@ -113,7 +113,7 @@ def interrupted_run(folder, **options):
     """Interrupt a run with a target after some cases."""
     (folder / "target.py").write_text(TARGET, "utf-8")
     rows = [{"id": str(n), "expected": page(1, 0)} for n in range(45)]
-    (folder / "pages.jsonl").write_text(lines(rows), "utf-8")
+    write_rows(folder / "pages.jsonl", rows)
     (folder / "a.eval.yaml").write_text(f"{BOXES}target: {{python: target.py:extract}}\n", "utf-8")
     with interrupted_at_segment(2):
         fm.evaluate("a.eval.yaml", out="run", **options)

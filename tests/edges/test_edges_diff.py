@@ -12,6 +12,7 @@ import fieldmark as fm
 from fieldmark.analyses.report import ComparisonView
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.difference import DiffVerdict
+from row_files import write_rows
 
 CASES = 60
 
@@ -24,17 +25,12 @@ def rows(right):
 TRUTH = rows(CASES)
 
 
-def write(path, content):
-    path.write_text("".join(json.dumps(row) + "\n" for row in content), "utf-8")
-    return path
-
-
 @pytest.fixture
 def runs(folder, command):
     """Three runs in `runs`: bad, good, and a repetition of good."""
-    truth = write(folder / "all.jsonl", TRUTH)
+    truth = write_rows(folder / "all.jsonl", TRUTH)
     for name, right in (("bad", 30), ("good", 55), ("again", 55)):
-        predictions = write(folder / f"{name}.jsonl", rows(right))
+        predictions = write_rows(folder / f"{name}.jsonl", rows(right))
         assert command("score", truth, predictions, "--out", f"runs/{name}", "-q").code == 0
     return folder / "runs"
 
@@ -164,7 +160,7 @@ def test_a_metric_can_have_only_one_limit(runs, command):
 
 
 def test_different_ground_truth_is_rejected_unless_forced(folder, runs, command):
-    other = write(folder / "other.jsonl", TRUTH[:50])
+    other = write_rows(folder / "other.jsonl", TRUTH[:50])
     command("score", other, folder / "good.jsonl", "--out", "runs/other", "-q")
     done = command("diff", "good", "other")
     assert (done.code, done.out) == (2, "")
@@ -179,7 +175,7 @@ def test_ground_truth_in_pairs_is_compared_by_value(folder, command):
     def paired(name, truth, right):
         both = zip(truth, rows(right), strict=True)
         content = [{"id": t["id"], "expected": t, "candidate": c} for t, c in both]
-        write(folder / f"{name}.jsonl", content)
+        write_rows(folder / f"{name}.jsonl", content)
         command("score", f"{name}.jsonl", "--out", f"runs/{name}", "-q")
 
     paired("one", TRUTH, 30)
@@ -268,9 +264,9 @@ def test_different_weights_are_rejected_unless_rescored(folder, command):
 
 
 def test_structural_warnings_of_both_runs_come_first(folder, command):
-    wrapped = write(folder / "wrapped.jsonl", [{"id": row["id"], "doc": row} for row in TRUTH])
-    truth = write(folder / "all.jsonl", TRUTH)
-    good = write(folder / "good.jsonl", rows(55))
+    wrapped = write_rows(folder / "wrapped.jsonl", [{"id": row["id"], "doc": row} for row in TRUTH])
+    truth = write_rows(folder / "all.jsonl", TRUTH)
+    good = write_rows(folder / "good.jsonl", rows(55))
     for name, predictions in (("wrapped", wrapped), ("same", wrapped), ("good", good)):
         fm.score(truth, predictions, out=f"runs/{name}")
     own = json.loads((folder / "runs/wrapped/summary.json").read_bytes())
@@ -312,10 +308,10 @@ def test_structural_warnings_of_both_runs_come_first(folder, command):
     ],
 )
 def test_runs_that_read_rows_differently_are_noted(folder, command, options, note):
-    truth = write(folder / "all.jsonl", TRUTH)
+    truth = write_rows(folder / "all.jsonl", TRUTH)
     paired = zip(rows(30), rows(55), strict=True)
     both = [{"id": old["id"], "candidate": new, "old": old} for old, new in paired]
-    predictions = write(folder / "both.jsonl", both)
+    predictions = write_rows(folder / "both.jsonl", both)
     fm.score(truth, predictions, out="runs/one")
     fm.score(truth, predictions, inputs=options, out="runs/two")
     found = fm.diff("runs/one", "runs/two").notes
@@ -374,7 +370,7 @@ def test_an_incomplete_run_is_rejected_unless_forced(runs, command):
 
 
 def test_all_differences_are_reported_at_once(folder, runs, command):
-    other = write(folder / "other.jsonl", TRUTH[:50])
+    other = write_rows(folder / "other.jsonl", TRUTH[:50])
     command("score", other, "good.jsonl", "--match", "fuzzy", "--set", "wrong_value=fp", "--out",
             "runs/other", "-q")  # fmt: skip
     errors = command("diff", "good", "other").err
@@ -511,9 +507,9 @@ def test_evaluations_are_compared_by_evaluator_scores(folder):
 def profiles(folder):
     """Two runs by `four_phase`: the second predicts no extra key, but less."""
     truth = [{"id": str(n), "name": "Ada", "age": n} for n in range(20)]
-    write(folder / "profiles.jsonl", truth)
-    write(folder / "extra.jsonl", [{**each, "mood": "good"} for each in truth])
-    write(folder / "fewer.jsonl", [{**each, "age": None} for each in truth])
+    write_rows(folder / "profiles.jsonl", truth)
+    write_rows(folder / "extra.jsonl", [{**each, "mood": "good"} for each in truth])
+    write_rows(folder / "fewer.jsonl", [{**each, "age": None} for each in truth])
     for name in ("extra", "fewer"):
         options = {"convention": "four_phase", "out": f"runs/{name}"}
         fm.score("profiles.jsonl", f"{name}.jsonl", **options)
@@ -589,9 +585,9 @@ def test_report_of_a_comparison_without_values_quotes_none(folder, command):
     """Also no repeated errors, which name values, and no values of changed fields."""
     truth = [{"id": str(n), "total": 4211.5 + n, "vendor": "Hidden Ltd"} for n in range(8)]
     lost = [{**row, "total": row["total"] * 100} for row in truth]
-    write(folder / "truth.jsonl", truth)
+    write_rows(folder / "truth.jsonl", truth)
     for name, content in (("before", truth), ("after", lost)):
-        write(folder / f"{name}.jsonl", content)
+        write_rows(folder / f"{name}.jsonl", content)
         run = ("--by", "vendor", "--out", f"runs/{name}", "-q")
         assert command("score", "truth.jsonl", f"{name}.jsonl", *run).code == 0
     against = ("report", "after", "--against", "before", "--out")

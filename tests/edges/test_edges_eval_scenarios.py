@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
+from row_files import read_rows
+
 
 class Scenario(NamedTuple):
     """A candidate, the expected document, the evaluator, and the expected result."""
@@ -129,7 +131,7 @@ def eval_file(folder, scenario):
 def test_scenario(folder, command, scenario):
     done = command("eval", eval_file(folder, scenario), "--out", "run")
     assert done.code == scenario.code, done.err
-    [row] = map(json.loads, (folder / "run" / "results.jsonl").read_text("utf-8").splitlines())
+    [row] = read_rows(folder / "run" / "results.jsonl")
     [result] = row["evaluator_results"]
     for actual in (row, result):
         assert actual["score"] == pytest.approx(scenario.score, abs=1e-12)

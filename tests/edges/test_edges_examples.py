@@ -9,12 +9,13 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import serving
 from published.command_line import EXAMPLES, ROOT
+from row_files import read_rows
 
 SAMPLE = ROOT / "src" / "fieldmark" / "sample"
 
 
 def rows(file):
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    return read_rows(file)
 
 
 def test_eval_file_is_valid_and_passes_its_gates(command, monkeypatch):

@@ -10,6 +10,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.report.html.view import view_of
+from row_files import write_rows
 from unit.report.exported import shown
 
 # `total` never matches, `note` is empty on both sides, `vendor` always matches.
@@ -22,7 +23,7 @@ ORDER = ["total", "vendor", "note"]
 def run(folder, command):
     """Score into `runs/RUN` with further arguments, and return the printed summary."""
     for name, rows in (("t.jsonl", TRUTH), ("p.jsonl", PREDICTED)):
-        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        write_rows(folder / name, rows)
 
     def score(name="run", *more, output="json"):
         return command(

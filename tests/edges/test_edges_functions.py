@@ -11,6 +11,7 @@ import fieldmark as fm
 from fieldmark.data.inputs import Inputs
 from fieldmark.runs.run_options import options_of_run
 from published.command_line import fieldmark
+from row_files import write_rows
 
 HOUSE = """
 open("imported", "w").close()
@@ -99,7 +100,7 @@ class TestCommandLine:
             {"expected": 1, "candidate": 5, "verdict": False},
             {"expected": 1, "candidate": "x", "verdict": False},
         ]
-        (house / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
+        write_rows(house / "labels.jsonl", labels)
         done = command(
             "calibrate", "measure", "labels.jsonl", "--match", "house.py:close", "--allow-code"
         )

@@ -12,6 +12,7 @@ from edges.llm_server import isolate, serving
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.judges.openai_providers import OpenAi
 from interrupted_runs import interrupted_at_segment
+from row_files import write_rows
 
 OPENAI = {"type": "openai", "model": "m", "base_url": "https://models.test/v1"}
 RULES = {"provider": OPENAI, "fields": [{"path": "note", "match": "semantic"}]}
@@ -285,7 +286,7 @@ def test_fuzzy_and_semantic_share_one_budget_of_a_language_model():
 # --- interrupted runs -------------------------------------------------------------------------------
 
 
-def write_rows(folder, number):
+def write_bills(folder, number):
     """Write rows with different texts, so that every row requires its own call."""
     rows = [
         {
@@ -295,7 +296,7 @@ def write_rows(folder, number):
         }
         for n in range(number)
     ]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_rows(folder / "rows.jsonl", rows)
 
 
 def written_responses(folder):
@@ -320,7 +321,7 @@ def test_cached_response_that_both_attempts_use_counts_once(folder):
 
 
 def test_resumed_evaluation_counts_previous_usage(folder):
-    write_rows(folder, 40)
+    write_bills(folder, 40)
     with serving() as server:
         eval_file(folder, server.url)
         with interrupted_at_segment(2):
@@ -342,7 +343,7 @@ def test_resumed_evaluation_counts_previous_usage(folder):
     ],
 )
 def test_resumed_run_continues_with_the_rest_of_its_budget(folder, budget, least, most):
-    write_rows(folder, 80)
+    write_bills(folder, 80)
     with serving() as server:
         options = {"model": "m", "base_url": server.url, "cache": False, "max_reply_tokens": 100}
         options |= {"input_price": 1_000_000, "output_price": 0, **budget}
@@ -361,7 +362,7 @@ def test_resumed_run_continues_with_the_rest_of_its_budget(folder, budget, least
 
 def test_calls_in_flight_when_a_run_is_killed_count_with_their_maximum(folder):
     """A reservation is written before its call is sent."""
-    write_rows(folder, 1)
+    write_bills(folder, 1)
     seen = []
 
     def look(exchange):
@@ -376,7 +377,7 @@ def test_calls_in_flight_when_a_run_is_killed_count_with_their_maximum(folder):
 
 
 def test_model_that_a_resumed_run_no_longer_uses_was_paid_for(folder):
-    write_rows(folder, 1_030)
+    write_bills(folder, 1_030)
     with serving() as server:
         rules_file(folder, server.url)
         with interrupted_at_segment(2):
@@ -400,7 +401,7 @@ def test_model_that_a_resumed_run_no_longer_uses_was_paid_for(folder):
 
 @pytest.mark.parametrize("damage", [b"\n[1", b'\n{"response": {"id": 1}}', b"\n[]"])
 def test_unreadable_line_of_the_usage_is_ignored(damage, folder):
-    write_rows(folder, 40)
+    write_bills(folder, 40)
     with serving() as server:
         eval_file(folder, server.url)
         with interrupted_at_segment(2):
@@ -417,7 +418,7 @@ def test_unreadable_line_of_the_usage_is_ignored(damage, folder):
 def test_provider_is_checked_once(folder, command, monkeypatch):
     checked = []
     monkeypatch.setattr(OpenAi, "unready", lambda self: checked.append(self.model))
-    write_rows(folder, 1)
+    write_bills(folder, 1)
     with serving() as server:
         eval_file(folder, server.url)
         text = (folder / "a.eval.yaml").read_text()

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from row_files import lines
+from row_files import write_rows
 
 KEY_REQUIRED = (
     "fieldmark: align: option 'key' is required for key; "
@@ -181,7 +181,7 @@ def test_note_on_rows_compared_as_whole_documents(command, folder):
 
 def test_structural_warning_comes_first_and_names_the_option(folder, score):
     wrapped = [{"id": name, "result": {"total": 1, "vendor": "x"}, "ms": 3} for name in "ab"]
-    (folder / "candidate.jsonl").write_text(lines(wrapped))
+    write_rows(folder / "candidate.jsonl", wrapped)
     appear = "candidate.jsonl: the predictions appear to be in 'result'; "
     done = score()
     assert done.out.startswith(f"warning: {appear}use --candidate 'result' to read them\n")

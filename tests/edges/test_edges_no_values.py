@@ -10,7 +10,7 @@ import pytest
 from edges.llm_server import isolate, serving
 from exported_text import exported_text
 from fieldmark.analyses.report import KINDS
-from row_files import lines
+from row_files import read_rows, write_rows
 
 MARK = "xyzzy"
 """Part of every text in the documents; no path, id or setting contains it."""
@@ -206,7 +206,7 @@ def test_evaluators_and_judges_write_and_print_no_values(inputs, command, cases,
     text = f"cases: {cases}.jsonl\ncandidates: candidate.jsonl\nevaluators:{EVALUATORS}"
     done = evaluated(inputs, command, text, "--format", output)
     assert done.code in {2, 3}, done.err
-    rows = [json.loads(row) for row in (inputs / "runs/run/results.jsonl").read_text().splitlines()]
+    rows = read_rows(inputs / "runs/run/results.jsonl")
     assert rows
     check_nothing_leaks(inputs, [done, *views(command, "runs/run")])
 
@@ -225,7 +225,7 @@ def test_targets_write_and_print_no_values(inputs, command, target):
         "utf-8",
     )
     rows = [{"id": name, "expected": EXPECTED, "input": {"text": f"{MARK}50"}} for name in "abc"]
-    (inputs / "cases.jsonl").write_text(lines(rows), "utf-8")
+    write_rows(inputs / "cases.jsonl", rows)
     done = evaluated(
         inputs, command, f"cases: cases.jsonl\ntarget: {target}\nevaluators:{EVALUATORS}"
     )

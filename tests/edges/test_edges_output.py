@@ -14,7 +14,7 @@ import pytest
 
 from fieldmark.cli import score as score_module
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark, strict
-from row_files import lines
+from row_files import write_rows
 from waiting import TIMEOUT
 
 HOSTILE = {
@@ -37,9 +37,9 @@ CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028\u202e\ud800-\udf
 
 @pytest.fixture
 def hostile(folder):
-    (folder / "truth.jsonl").write_text(lines([{"id": "=a\x1b[2J", "expected": HOSTILE}]))
+    write_rows(folder / "truth.jsonl", [{"id": "=a\x1b[2J", "expected": HOSTILE}])
     wrong = {key: f"{key}!" for key in HOSTILE}
-    (folder / "candidate.jsonl").write_text(lines([{"id": "=a\x1b[2J", "candidate": wrong}]))
+    write_rows(folder / "candidate.jsonl", [{"id": "=a\x1b[2J", "candidate": wrong}])
     return folder
 
 
@@ -51,7 +51,7 @@ def test_the_table_contains_no_control_characters(hostile, score):
 
 
 def test_warnings_and_errors_contain_no_control_characters(hostile, score):
-    (hostile / "candidate.jsonl").write_text(lines([{"id": "z\x1b[2J\n", "candidate": "?"}]))
+    write_rows(hostile / "candidate.jsonl", [{"id": "z\x1b[2J\n", "candidate": "?"}])
     done = score()
     assert not CONTROL.search(done.out + done.err)
     missing = score(truth="no\x1b[31mfile.jsonl")
@@ -73,8 +73,8 @@ def test_json_is_strict(hostile, score):
 
 
 def test_an_undefined_metric_is_null(folder, score):
-    (folder / "truth.jsonl").write_text(lines([{"id": "a", "expected": {"x": None}}]))
-    (folder / "candidate.jsonl").write_text(lines([{"id": "a", "candidate": {"x": None}}]))
+    write_rows(folder / "truth.jsonl", [{"id": "a", "expected": {"x": None}}])
+    write_rows(folder / "candidate.jsonl", [{"id": "a", "candidate": {"x": None}}])
     summary = score("--format", "json").summary
     assert summary["micro"]["f1"] is None
     assert summary["attributes"]["x"]["precision"] is None
@@ -153,7 +153,7 @@ def test_results_go_to_standard_output_and_messages_to_standard_error(command):
 
 
 def test_without_a_terminal_lines_have_no_color_and_are_not_wrapped(folder, score):
-    (folder / "candidate.jsonl").write_text(lines([{"id": f"no-{n}" * 20} for n in range(9)]))
+    write_rows(folder / "candidate.jsonl", [{"id": f"no-{n}" * 20} for n in range(9)])
     done = score()
     assert "\x1b" not in done.out
     warning = next(line for line in done.out.splitlines() if line.startswith("warning:"))

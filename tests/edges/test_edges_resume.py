@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from published.command_line import COMMAND, ENVIRONMENT
-from row_files import lines
+from row_files import write_rows
 from waiting import TIMEOUT, eventually
 
 CASES = 6_000
@@ -50,7 +50,7 @@ def rows(number):
 def data(folder):
     def write(number):
         for name, side in zip(("truth", "found"), zip(*rows(number), strict=True), strict=True):
-            (folder / f"{name}.jsonl").write_text(lines(side))
+            write_rows(folder / f"{name}.jsonl", side)
 
     write(CASES)
     return write

@@ -12,6 +12,7 @@ import pytest
 
 import fieldmark as fm
 from loopback_server import Answer, loopback, replied
+from row_files import write_rows
 from waiting import TIMEOUT, eventually
 
 KEY = "sk-sentinel/4711+x"
@@ -232,7 +233,7 @@ def interrupted_and_resumed(folder, url, *, values=True, cached=0, **options):
     It is interrupted when a number of responses is `cached`.
     """
     rows = [{"id": str(n), "input": n, "expected": {"total": n}} for n in range(80)]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_rows(folder / "rows.jsonl", rows)
     target = {"url": url, "concurrency": 2, **options}
     evaluator = {"type": "field_accuracy", "fields": [{"path": "total"}]}
     spec = {"cases": "rows.jsonl", "target": target, "evaluators": [evaluator]}
