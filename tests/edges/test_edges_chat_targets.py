@@ -283,6 +283,14 @@ def test_responses_are_cached_by_everything_that_they_depend_on(evaluated, serve
     assert server.attempts == 2 + sent
 
 
+def test_failures_are_not_cached(evaluated, server):
+    server.script = lambda e: e.respond('{"total": 1}', finish="length")
+    evaluated(cases=CASES[:1])
+    server.script = extract
+    done, _ = evaluated(cases=CASES[:1], out="again")
+    assert (done.code, server.attempts) == (0, 2)
+
+
 def test_run_without_a_cache_sends_every_case_again(evaluated, server, folder):
     evaluated(cache=False)
     evaluated(cache=False, out="again")
