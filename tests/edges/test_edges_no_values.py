@@ -56,7 +56,8 @@ CANDIDATE_LINES = [
     json.dumps({"id": "b", "candidate": f"Sure, {MARK}30:\n```json\n{json.dumps(CANDIDATE)}\n```"}),
     json.dumps({"id": "c", "candidate": f"no JSON, only {MARK}31 {{"}),
     f'{{"id": "d", "candidate": {{"total": NaN, "name": "{MARK}32"}}}}',
-    f'{{"id": "e", "candidate": {{"name": "{MARK}33", "name": "{MARK}34"}}}}',
+    f'{{"id": "e", "candidate": {{"{MARK}33": 1, "{MARK}33": 2}}}}',  # messages quote the key
+    f'{{"{MARK}34": 1, "{MARK}34": 2, "id": "unpaired"}}',
     f'{{"id": "f", "candidate": {{"total": {NUMBER}1e999, "name": "{MARK}35"}}}}',
     json.dumps({"id": "g", "candidate": f"```json\n[{MARK}36\n```"}),
     json.dumps({"id": "h", "candidate": f"{MARK}37"}),
@@ -67,7 +68,7 @@ BROKEN_LINES = [
     f'{{"id": "b", "expected": {MARK}41}}',
     f'"{MARK}42"',
     f'{{"id": "d", "expected": {{"name": NaN, "{MARK}43": "{MARK}44"}}}}',
-    f'{{"id": "e", "expected": {{"x": "{MARK}45", "x": "{MARK}46"}}}}',
+    f'{{"id": "e", "expected": {{"{MARK}45": 1, "{MARK}45": 2}}}}',
 ]
 RULES = """
 fields:
