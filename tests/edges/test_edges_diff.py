@@ -485,6 +485,15 @@ def test_the_baseline_of_an_evaluation_is_named_like_any_run(folder, command):
         assert [gate.value for gate in gates] == ([pytest.approx(found)] if found else [])
 
 
+def test_an_unknown_baseline_is_rejected_with_a_suggestion(runs, command):
+    done = command(
+        "score", "all.jsonl", "bad.jsonl", "--baseline", "goood", "--max-drop", "0", "--no-save"
+    )
+    assert done.code == 2
+    assert "run 'goood' not found, neither as a directory nor in runs" in done.err
+    assert "did you mean 'good'?" in done.err
+
+
 def test_evaluations_are_compared_by_evaluator_scores(folder):
     spec = {
         "evaluators": [{"name": "header", "type": "field_accuracy", "fields": [{"path": "total"}]}]

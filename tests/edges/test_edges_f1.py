@@ -127,6 +127,13 @@ def test_option_changes_nothing_but_f1_without_a_match(run, command):
     assert rescored["attributes"]["total"]["f1"] is None
 
 
+def test_option_in_comparisons(run, command):
+    for name in ("one", "two"):
+        run(name, "--set", "f1_when_no_match=undefined")
+    found = command("diff", "runs/one", "runs/two", "--format", "json").summary["attributes"]
+    assert found["total"]["before"] is found["total"]["after"] is None
+
+
 def test_option_in_python():
     wrong = {"total": 1}, {"total": 2}
     assert fm.compare(*wrong).f1 == fm.compare(*wrong).score == 0.0
