@@ -1,8 +1,9 @@
-"""A browser, and reports to open in it."""
+"""A browser, and pages and reports to open in it."""
 
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import fieldmark as fm
 from browser.chromium import Browser
 from fieldmark.analyses.report import write_report
+from unit.web.live_server import live
 
 SAMPLE = Path(fm.__file__).parent / "sample"
 
@@ -89,6 +91,42 @@ def open_page(browser):
         assert page.dialogs == []
         assert page.errors == []
         assert page.files == {path.name}
+        page.close()
+
+
+@pytest.fixture
+def serve():
+    """Serve workspaces until the end of the test."""
+    with ExitStack() as servers:
+        yield lambda workspace, **settings: servers.enter_context(live(workspace, **settings))
+
+
+@pytest.fixture
+def visit(browser, serve):
+    """Open pages of servers with a session and empty storage.
+
+    Dialogs, errors and requests to other servers fail.
+    """
+    visited = []
+
+    def open_page(server, path="/", *ready, **size):
+        page = browser.page(**size)
+        visited.append((page, server.url))
+        page.origin = server.url
+        page.media()
+        page.keep_notices()
+        page.send("Storage.clearDataForOrigin", origin=server.url, storageTypes="local_storage")
+        page.navigate(server.listener.start_address)
+        page.navigate(path, *ready)
+        return page
+
+    yield open_page
+    for page, origin in visited:
+        assert page.dialogs == []
+        assert [text for text in page.errors if "Failed to load resource" not in text] == []
+        assert [
+            url for url in page.requests if not url.startswith((origin, "data:", "blob:"))
+        ] == []
         page.close()
 
 
