@@ -42,8 +42,7 @@ LINES = "invoice,item,n\n7,pen,1\n7,ink,2\n8,cap,3\n"
     ],
 )  # fmt: skip
 def test_rows_are_read_as_on_the_command_line(read_only_server, body, inputs, cases):
-    job = read_only_server.client.post("/api/batch", json={**body, "inputs": inputs}).json()["id"]
-    done = read_only_server.wait_for_job(job)
+    done = read_only_server.batch(**body, inputs=inputs)
     assert done["state"] == "done", done
     summary = done["result"]["summary"]
     assert summary["cases"]["total"] == summary["cases"]["perfect"] == cases
@@ -62,14 +61,13 @@ def test_exports_and_sheets_below_a_root_are_read(tmp_path):
     export = EXPORTS / "mindee" / "receipt-v3.json"
     (root / "mindee.json").write_bytes(export.read_bytes())
     with live(tmp_path, roots={"root": root}) as server:
-        path = {"path": "root/truth.xlsx"}
-        body = {"truth": path, "candidate": path, "inputs": {"sheet": "Invoices"}}
-        done = server.wait_for_job(server.client.post("/api/batch", json=body).json()["id"])
-        assert done["result"]["summary"]["cases"]["perfect"] == 2
-        path = {"path": "root/mindee.json"}
-        body = {"truth": path, "candidate": path, "inputs": {"preset": "mindee"}}
-        done = server.wait_for_job(server.client.post("/api/batch", json=body).json()["id"])
-        assert done["result"]["summary"]["cases"]["perfect"] == 1
+        for name, inputs, perfect in (
+            ("truth.xlsx", {"sheet": "Invoices"}, 2),
+            ("mindee.json", {"preset": "mindee"}, 1),
+        ):
+            path = {"path": f"root/{name}"}
+            done = server.batch(path, path, inputs=inputs)
+            assert done["result"]["summary"]["cases"]["perfect"] == perfect, name
 
 
 @pytest.mark.parametrize(

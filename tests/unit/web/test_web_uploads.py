@@ -53,9 +53,7 @@ ROWS = {"rows": TRUTH}, {"rows": PREDICTIONS[:1]}
 )  # fmt: skip
 def test_manifest_has_the_original_names_of_inputs(tmp_path, root, sides, names, resumable):
     with live(tmp_path, write=True, roots={"data": root}) as server:
-        body = dict(zip(("truth", "candidate"), sides, strict=True))
-        job = server.client.post("/api/batch", json=body).json()["id"]
-        run = tmp_path / "runs" / server.wait_for_job(job)["result"]["run"]
+        run = tmp_path / "runs" / server.batch(*sides)["result"]["run"]
     manifest = open_run(run).manifest
     assert [source.name for source in manifest.inputs] == names
     assert "fieldmark-serve-" not in (run / "manifest.json").read_text("utf-8")
@@ -67,8 +65,7 @@ def test_batch_names_the_directory_with_its_page_images(tmp_path, root):
     rows = [{"id": "a", "expected": 1, "candidate": 1, "metadata": {"pages": "scan.png"}}]
     with live(tmp_path, write=True, roots={"data": root}) as server:
         body = {"truth": {"rows": rows}, "pages": "data"}
-        job = server.client.post("/api/batch", json=body).json()["id"]
-        run = server.wait_for_job(job)["result"]["run"]
+        run = server.batch(**body)["result"]["run"]
         response = server.client.get(f"/api/runs/{run}/cases/1/pages").json()
         assert [page["file"] for page in response["pages"]] == ["data/scan.png"]
         for unknown in ("files", "data/files", str(root)):
