@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 import fieldmark as fm
 from browser.chromium import Browser
 from fieldmark.analyses.report import write_report
-from unit.web.live_server import live
+from unit.web.live_server import live, write_jsonl
 
 SAMPLE = Path(fm.__file__).parent / "sample"
 
@@ -155,8 +154,7 @@ def compared(sample):
 def invoices(tmp_path_factory):
     """The report of an eval file with tags, gates, evaluators, line items and a box."""
     directory = tmp_path_factory.mktemp("invoices")
-    rows = "".join(f"{json.dumps(row)}\n" for row in INVOICES)
-    (directory / "invoices.jsonl").write_text(rows, "utf-8")
+    write_jsonl(directory / "invoices.jsonl", INVOICES)
     (directory / "invoices.eval.yaml").write_text(EVAL, "utf-8")
     fm.evaluate(directory / "invoices.eval.yaml", out=directory / "run")
     return write_report(directory / "run")

@@ -11,6 +11,7 @@ from browser.chromium import COLOR_RULES
 from fieldmark.rules.rules_file import load_rules
 from fieldmark.web.routes.strategies import load_default_rules
 from fieldmark.web.server_options import Models
+from row_files import lines
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.web.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
 from waiting import TIMEOUT, eventually
@@ -401,8 +402,7 @@ def test_batch_of_uploads_creates_a_run(page, tmp_path):
     page.navigate("/batch", "#start")
     assert page.is_disabled("#start")
     page.select_files("#truth-file", tmp_path / "truth.jsonl")
-    text = "".join(f"{json.dumps(row)}\n" for row in PREDICTIONS)
-    page.drop_file("#source-candidate", "predictions.jsonl", text)
+    page.drop_file("#source-candidate", "predictions.jsonl", lines(PREDICTIONS))
     job = finished_batch(page, "from the browser")
     assert "8 cases" in page.run(f"{job}.textContent")
     page.run(f"{job}.querySelector('a').click()")

@@ -8,6 +8,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.analyses.report import write_report
+from unit.web.live_server import write_jsonl
 
 IDS = "[...document.querySelectorAll('#cases tbody a')].map((a) => a.innerText)"
 STATES = ("paid", "open", "late")
@@ -30,8 +31,7 @@ def documents(number):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     directory = tmp_path_factory.mktemp("causes")
-    rows = "".join(json.dumps(documents(number)) + "\n" for number in range(1, 13))
-    (directory / "rows.jsonl").write_text(rows, "utf-8")
+    write_jsonl(directory / "rows.jsonl", map(documents, range(1, 13)))
     fm.score(directory / "rows.jsonl", by=["tag"], align="index", out=directory / "runs" / "causes")
     return directory / "runs" / "causes"
 

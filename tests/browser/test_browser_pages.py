@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import fieldmark as fm
 from fieldmark.analyses.report import write_report
 from page_files import pdf, png
+from unit.web.live_server import write_jsonl
 
 LINES = [
     {"text": "Bolts M6", "code": "INV-2024-000123", "bbox": [10, 10, 60, 30], "page": 1},
@@ -41,7 +40,7 @@ def scored(tmp_path_factory):
         {"id": "two", "expected": EXPECTED, "candidate": FOUND, "metadata": {}},
         {"id": "document", "expected": {"box": [20, 10, 100, 50]}, "candidate": {}},
     ]
-    (base / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    write_jsonl(base / "rows.jsonl", rows)
     box = {"match": "iou", "candidate_scale": [100, 100]}
     rules = [
         {"path": "lines[*].bbox", **box},

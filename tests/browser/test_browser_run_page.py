@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import fieldmark as fm
 from fieldmark.analyses.report import write_report
+from unit.web.live_server import write_jsonl
 
 LOADED = "#heat", "#advice .advice", "#weak-slices .advice", "#cases tbody a"
 VALUES = "#cases tbody tr:first-child .field-value"
@@ -25,8 +24,7 @@ def run(tmp_path_factory):
         swapped = f"2024-{1 + number % 9:02}-03"
         candidate = {**expected, "date": swapped if number < 30 else expected["date"]}
         rows.append({"id": f"case-{number}", "expected": expected, "candidate": candidate})
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    (directory / "rows.jsonl").write_text(text, "utf-8")
+    write_jsonl(directory / "rows.jsonl", rows)
     fm.score(directory / "rows.jsonl", out=directory / "runs" / "swapped")
     return directory / "runs" / "swapped"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import ssl
 import threading
@@ -23,6 +22,7 @@ from fieldmark.web.app import create_api
 from fieldmark.web.routes import batch
 from fieldmark.web.server_options import CSRF_HEADER, ServerLimits, ServerOptions
 from fieldmark.web.serving import Listener, listen, uvicorn_config
+from row_files import lines
 from waiting import TIMEOUT
 
 TRUTH = [{"id": f"case-{n}", "total": n, "vendor": {"name": f"Vendor {n}"}} for n in range(1, 9)]
@@ -183,7 +183,7 @@ def writable_server(tmp_path):
 
 
 def write_jsonl(path: Path, rows) -> None:
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    path.write_text(lines(rows), "utf-8")
 
 
 def error_code(response: httpx.Response) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from fieldmark.data.inputs import Inputs
 from fieldmark.web.request_models import ReadingOptions
+from row_files import lines
 from unit.web.live_server import error_code, live
 
 EXPORTS = Path(__file__).parents[2] / "data" / "tool-exports"
@@ -25,8 +25,8 @@ def test_requests_have_the_options_of_the_library():
         assert option.default == getattr(defaults, name)
 
 
-def text(rows, name="rows.jsonl"):
-    return {"text": "".join(json.dumps(row) + "\n" for row in rows), "name": name}
+def text(rows):
+    return {"text": lines(rows), "name": "rows.jsonl"}
 
 
 SAMPLE = {"id": "a", "truth": {"total": 1}, "sample": {"output_text": '{"total": 1}'}}

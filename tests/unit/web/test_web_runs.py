@@ -12,6 +12,7 @@ import fieldmark as fm
 from fieldmark.analyses.report import KINDS, file_name
 from fieldmark.web.responses import MEDIA_TYPES
 from published.command_line import fieldmark
+from row_files import lines
 from unit.report.exported import rows_of
 from unit.web.live_server import PREDICTIONS, TRUTH, error_code, live, write_jsonl
 
@@ -43,7 +44,7 @@ def test_library_command_line_and_api_give_the_same_results(read_only_server, ru
     [
         pytest.param({"rows": TRUTH}, {"rows": PREDICTIONS}, id="rows"),
         pytest.param({"path": "data/truth.jsonl"}, {"path": "data/candidate.jsonl"}, id="paths"),
-        pytest.param({"text": "".join(json.dumps(row) + "\n" for row in TRUTH), "name": "truth.jsonl"}, {"rows": PREDICTIONS}, id="text"),
+        pytest.param({"text": lines(TRUTH), "name": "truth.jsonl"}, {"rows": PREDICTIONS}, id="text"),
         pytest.param({"rows": [{"id": t["id"], "expected": t, "candidate": f} for t, f in zip(TRUTH, PREDICTIONS, strict=True)]}, None, id="rows-with-both-sides"),
     ],
 )  # fmt: skip

@@ -16,6 +16,7 @@ from fieldmark.runs.stored_run import open_run
 from fieldmark.web.routes.batch import InputSource, record_input_sources
 from fieldmark.web.server_options import ServerLimits
 from page_files import png
+from row_files import lines
 from unit.web.live_server import PREDICTIONS, TRUTH, live, write_jsonl
 from waiting import TIMEOUT
 
@@ -31,7 +32,7 @@ def root(tmp_path):
 
 PATH = {"path": "data/truth.jsonl"}, {"path": "data/predictions.jsonl"}
 TEXT = tuple(
-    {"name": name, "text": "".join(f"{json.dumps(row)}\n" for row in rows)}
+    {"name": name, "text": lines(rows)}
     for name, rows in (("my truth.jsonl", TRUTH), ("predictions.jsonl", PREDICTIONS))
 )
 FILES = tuple(
