@@ -350,10 +350,10 @@ def test_imported_strategies_are_exported_as_a_rules_file(page, tmp_path):
 def test_every_page_starts_with_the_default_convention_and_has_a_choice(page):
     for path in ("/", "/rules", "/batch"):
         page.navigate(path, "#convention")
-        assert page.value("#convention") == "confusion"
-        assert page.value("#depth") == "leaf"
+        assert page.value("#convention") == "confusion", path
+        assert page.value("#depth") == "leaf", path
         page.choose("#convention", "four_phase")
-        assert page.value("#depth") == "top"
+        assert page.value("#depth") == "top", path
         page.run("localStorage.clear()")
     for path, place in (
         ("/runs/first/cases/2", ".case-score"),

@@ -193,10 +193,12 @@ def test_paths_out_of_the_roots_are_refused(base, call, tool, argument, others):
     os.mkfifo(root / "pipe")
     before = snapshot(base / "elsewhere")
     for path in OUTSIDE:
-        message = failure(call(tool, **others, **{argument: path.format(base=base)}))
-        assert SECRET not in message
+        result = call(tool, **others, **{argument: path.format(base=base)})
+        assert result.is_error, path
+        message = failure(result)
+        assert SECRET not in message, path
         assert "secret" not in message or "secret" in path
-        assert str(base) not in message.replace(str(root), "")
+        assert str(base) not in message.replace(str(root), ""), path
     assert snapshot(base / "elsewhere") == before
 
 

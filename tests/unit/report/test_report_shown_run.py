@@ -1,4 +1,4 @@
-"""A run without values: paths and scores are unchanged, and no text quotes a document."""
+"""`--no-values`: exports contain paths and scores, but no values."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from dataclasses import replace
 
 import pytest
 
+from exported_text import exported_text
+from fieldmark import registry
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.summary import summary_from_json
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcomes import Outcomes
+from fieldmark.registry import Plugin
 from fieldmark.report.exports.json import Json
 from unit.report.exported import ordinary_run
 
 QUOTE = "Acme twelve"
+SECRETS = ("Acme", "Gmbh", "twelve", "Gone", "Bolt", "12.5")
 
 
 @pytest.fixture
@@ -48,12 +52,21 @@ def run(tmp_path):
     )
 
 
-def test_scores_and_paths_are_unchanged_and_no_text_quotes_a_document(run, tmp_path):
+@pytest.mark.parametrize("kind", registry.names(Plugin.EXPORTERS))
+def test_no_export_quotes_a_document(run, tmp_path, kind):
+    write = registry.create(registry.load(Plugin.EXPORTERS, kind), {}).write
+    out = tmp_path / "out"
+    write(run.without_values(), out)
+    text = exported_text(out)
+    assert [secret for secret in SECRETS if secret in text] == []
+    assert ("quality_rqs" if kind == "csv-cases" else "vendor") in text
+    write(run, out)
+    if kind not in ("csv", "markdown-short"):
+        assert any(secret in exported_text(out) for secret in SECRETS)
+
+
+def test_scores_and_paths_are_unchanged(run):
     hidden = run.without_values()
-    Json().write(hidden, tmp_path / "hidden.json")
-    written = (tmp_path / "hidden.json").read_text("utf-8")
-    quoted = ("Acme", "Gmbh", "twelve", "Gone", "Bolt", "12.5")
-    assert [text for text in quoted if text in written] == []
     for case, plain in zip(hidden.cases(), run.cases(), strict=True):
         assert (case.id, case.score, case.verdict) == (plain.id, plain.score, plain.verdict)
         assert case.expected is case.candidate is MISSING
@@ -61,6 +74,7 @@ def test_scores_and_paths_are_unchanged_and_no_text_quotes_a_document(run, tmp_p
             attribute.path for attribute in plain.outcomes.records(plain.attributes)
         ]
         assert case.evaluator_results[0].score.score == 0.5
+        assert QUOTE not in repr(case)
     assert hidden.summary.micro == run.summary.micro
     assert hidden.summary.warnings == ("2 warnings hidden, because warnings may quote values",)
 

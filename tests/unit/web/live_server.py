@@ -58,6 +58,12 @@ class Live:
             client.headers[CSRF_HEADER] = match[1]
             yield client
 
+    def get(self, path: str, code: int = 200, /, **query) -> dict:
+        """Return the JSON of a response that has this status code."""
+        response = self.client.get(path, params=query or None)
+        assert response.status_code == code, (path, query, response.text)
+        return response.json()
+
     def batch(self, truth, candidate=None, **options) -> dict:
         """Start a batch with two inputs, or one with both sides, and return its ended job."""
         sides = {"truth": truth} if candidate is None else {"truth": truth, "candidate": candidate}

@@ -110,7 +110,8 @@ def test_unknown_job_is_not_found(read_only_server):
         ("DELETE", "/api/jobs/x"),
         ("GET", "/api/jobs/x/events"),
     ):
-        assert error_code(read_only_server.client.request(method, path)) == "not_found"
+        response = read_only_server.client.request(method, path)
+        assert error_code(response) == "not_found", (method, path)
 
 
 def test_event_stream_ends_with_the_job(read_only_server):

@@ -153,7 +153,7 @@ def test_names_of_rule_sets_are_never_paths(writable_server, tmp_path, name):
     for method in ("get", "put", "delete"):
         body = {"json": {}} if method == "put" else {}
         response = getattr(writable_server.client, method)(f"/api/rule-sets/{name}", **body)
-        assert response.status_code in (404, 405, 422)
+        assert response.status_code in (404, 405, 422), method
     assert not (tmp_path / "rule-sets").exists()
     page = writable_server.client.get(f"/rules?rules={name}")
     assert page.status_code == 200
