@@ -89,6 +89,12 @@ def test_xlsx_contains_detection_and_evaluators(run, tmp_path):
     assert rows["evaluator: boxes"] == 0.5
 
 
+@pytest.mark.parametrize("kind", ["html", "markdown", "json"])
+def test_without_values_class_names_are_omitted(run, tmp_path, kind):
+    path = write_report(run, tmp_path / "report", kind=kind, values=False)
+    assert "dachshund" not in path.read_text("utf-8")
+
+
 def test_without_values_metrics_are_unchanged(run):
     hidden = detection_tables(shown(run).without_values().summary)
     assert [line[0] for line in hidden] == ["", "strict"]

@@ -276,6 +276,11 @@ class TestFile:
         assert path == tmp_path / "run" / "report.html"
         assert path.read_bytes() == html_report(tmp_path / "run")
 
+    def test_values_can_be_omitted(self, tmp_path):
+        fm.score([({"k": "SECRET"}, {"k": "SECRET too"})], out=tmp_path / "run")
+        assert b"SECRET" in html_report(tmp_path / "run")
+        assert b"SECRET" not in html_report(tmp_path / "run", values=False)
+
     def test_missing_intervals_are_computed(self, tmp_path):
         fm.score(TRUTH, worse_by(4), out=tmp_path / "run")
         summary = json.loads((tmp_path / "run" / "summary.json").read_text("utf-8"))
