@@ -46,7 +46,6 @@ BROKEN = {
     "room-for-distances-of-texts": ("column->distances = TAKE(search, uint16_t, pairs)", "column->distances = TAKE(search, uint16_t, pairs / 2)"),
     "end-of-an-id": ("while (reader.at < reader.end && *reader.at >= ' '", "while (*reader.at >= ' '"),
     "end-of-a-record": ("(size_t)(reader->end - at) >= length - before\n            && ", ""),
-    "end-of-a-list": ("if (place < 0 || place >= value->is.count) {", "if (place < 0) {"),
     "no-candidate": ("(candidate != NULL && candidate->tokens[0].is.count == 0)", "candidate->tokens[0].is.count == 0"),
     "room-for-different-cells": ("2 * counter->number >= counter->size &&", "counter->size == 0 &&"),
 }  # fmt: skip
