@@ -9,13 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Final, TypeAlias, cast
 
-import numpy as np
-
 from fieldmark.align.alignment_options import (
     MAX_PAIRS,
-    THRESHOLD_ALL_LEAVES,
-    THRESHOLD_MATCH_FIELDS,
-    ItemSimilarity,
     SimilarityMeasure,
     SimilarityOption,
     SimilarityType,
@@ -28,7 +23,7 @@ from fieldmark.compare.iou import Iou
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.outcome import Presence
-from fieldmark.values.arrays import Floats
+from fieldmark.values.arrays import Floats, np
 from fieldmark.values.paths import resolve
 from fieldmark.values.presence import presence
 from fieldmark.values.value_types import InvalidValueError, read_value
@@ -65,28 +60,6 @@ def measure_of(similarity: SimilarityOption) -> SimilarityMeasure | None:
     if options:
         raise OptionError("similarity", f"{named} has no options")
     return None
-
-
-def read_item_similarity(
-    match_fields: tuple[str, ...] | None, threshold: float | None, similarity: SimilarityOption
-) -> ItemSimilarity:
-    """Return how an aligner by similarity compares items, with the default threshold.
-
-    >>> read_item_similarity(("description",), None, "text").threshold
-    0.8
-    """
-    measure: SimilarityMeasure | None = None
-    default = THRESHOLD_ALL_LEAVES if match_fields is None else THRESHOLD_MATCH_FIELDS
-    if similarity != SimilarityType.TEXT:
-        measure = measure_of(similarity)
-        default = default if measure is None else measure.min_similarity
-    name = similarity.get("type") if isinstance(similarity, Mapping) else similarity
-    return ItemSimilarity(
-        match_fields,
-        default if threshold is None else threshold,
-        measure,
-        name == SimilarityType.EQUALITY,
-    )
 
 
 def measured_edges(

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-import numpy as np
-
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
 from fieldmark.align.similarity_alignment import (
     SelectionMethod,
     SimilarityAligner,
 )
+from fieldmark.values.arrays import np
 
 _BATCH: Final = 16_384  # pairs per pass before pairs of aligned items are dropped
 

@@ -11,7 +11,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
@@ -24,7 +23,7 @@ from fieldmark.align.alignment_options import (
 )
 from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
 from fieldmark.model.json import JsonValue
-from fieldmark.values.arrays import Flags, Floats, Integers
+from fieldmark.values.arrays import Flags, Floats, Integers, np
 
 WEIGHT_UNIT: Final = 1e12
 """A weight is a similarity in units of 1e-12, rounded, so that sums and comparisons are exact."""

@@ -9,8 +9,6 @@ from math import inf
 from operator import itemgetter
 from typing import ClassVar, Final
 
-import numpy as np
-
 from fieldmark.align.greedy import GREEDY
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
 from fieldmark.align.leaves import LeafRules
@@ -21,7 +19,7 @@ from fieldmark.align.similarity_alignment import (
 )
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
-from fieldmark.values.arrays import Flags, Integers
+from fieldmark.values.arrays import Flags, Integers, np
 
 _SMALL_MATRIX: Final = 64
 """Scipy is imported and called only for larger matrices; for smaller ones, that takes longer."""

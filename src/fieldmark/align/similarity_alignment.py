@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
 
@@ -12,8 +12,11 @@ from fieldmark.align.alignment_options import (
     MAX_PAIRS,
     SMALL_CHARACTER_PAIRS,
     SMALL_PAIRS,
+    THRESHOLD_ALL_LEAVES,
+    THRESHOLD_MATCH_FIELDS,
     FieldPaths,
     ItemSimilarity,
+    SimilarityMeasure,
     SimilarityOption,
     SimilarityType,
     TooMuchWork,
@@ -25,7 +28,6 @@ from fieldmark.align.equal_items import (
     canonical_order,
     pair_equal,
 )
-from fieldmark.align.geometric_similarity import measured_edges, read_item_similarity
 from fieldmark.align.item_similarity import (
     WEIGHT_UNIT,
     Edge,
@@ -109,6 +111,30 @@ def align_by_similarity(
         ],
     )
     return alignment._replace(fallback=True, note=note) if note else alignment
+
+
+def read_item_similarity(
+    match_fields: tuple[str, ...] | None, threshold: float | None, similarity: SimilarityOption
+) -> ItemSimilarity:
+    """Return how an aligner by similarity compares items, with the default threshold.
+
+    >>> read_item_similarity(("description",), None, "text").threshold
+    0.8
+    """
+    measure: SimilarityMeasure | None = None
+    default = THRESHOLD_ALL_LEAVES if match_fields is None else THRESHOLD_MATCH_FIELDS
+    if similarity != SimilarityType.TEXT:
+        from fieldmark.align.geometric_similarity import measure_of  # only for boxes and points
+
+        measure = measure_of(similarity)
+        default = default if measure is None else measure.min_similarity
+    name = similarity.get("type") if isinstance(similarity, Mapping) else similarity
+    return ItemSimilarity(
+        match_fields,
+        default if threshold is None else threshold,
+        measure,
+        name == SimilarityType.EQUALITY,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +234,8 @@ def select_pairs(
             [left[index] for index in order], [right[index] for index in other_order], min_weight
         )
     else:
+        from fieldmark.align.geometric_similarity import measured_edges  # only with a measure
+
         many = measured_edges(expected, candidate, paired(), match_fields, measure, min_weight)
     chosen: Iterable[Edge]
     if len(many.weights) > min(most_in_loops, SMALL_PAIRS):

@@ -18,7 +18,6 @@ from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.model.case import Case
 from fieldmark.rules.config_values import Code, Context, locate
-from fieldmark.runs.case_processor import with_regions
 from fieldmark.runs.eval_file import EvalSpec, load_eval, read_eval
 from fieldmark.runs.eval_setup import (
     CaseSelection,
@@ -39,6 +38,7 @@ from fieldmark.runs.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.runs.gates import RunGates, resolve_baseline
 from fieldmark.runs.manifest import make_manifest
 from fieldmark.runs.provider_set import ProviderSet, for_run
+from fieldmark.runs.regions import with_regions
 from fieldmark.runs.resume import run_directories
 from fieldmark.runs.run_directory import new_run_id
 from fieldmark.runs.run_index import ROOT

@@ -26,16 +26,9 @@ from fieldmark.metrics.mistakes import (
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.rates import macro_mean, rates, sortable
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
-from fieldmark.metrics.slices import (
-    METADATA,
-    MIN_CASES,
-    TAG,
-    SearchedCase,
-    WeakSlice,
-    find_weak_slices,
-    value_texts,
-)
+from fieldmark.metrics.slices import METADATA, TAG, value_texts
 from fieldmark.metrics.summary import Micro, Summary
+from fieldmark.metrics.weak_slices import MIN_CASES, SearchedCase, WeakSlice, find_weak_slices
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

@@ -38,7 +38,7 @@ from fieldmark.report.metric_titles import METRIC_TITLES
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import number, outcome_text
 from fieldmark.runs.attribute_table import RowNumbers
-from fieldmark.runs.case_processor import GroupTotals, RunTotals, with_regions
+from fieldmark.runs.case_processor import GroupTotals, RunTotals
 from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.runs.case_rows import CaseEncoder
 from fieldmark.runs.error_boundary import check_safety
@@ -48,6 +48,7 @@ from fieldmark.runs.manifest import Manifest
 from fieldmark.runs.partition_worker import NumberedPartition, PartitionResult, Task
 from fieldmark.runs.process_engine import run_partitions
 from fieldmark.runs.provider_set import ProviderSet, for_run
+from fieldmark.runs.regions import with_regions
 from fieldmark.runs.resume import new_run_directory
 from fieldmark.runs.run_directory import LONGEST_ROW
 from fieldmark.runs.run_options import (

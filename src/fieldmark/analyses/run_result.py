@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.summary import Micro, QualitySummary, Summary, summary_to_json
 from fieldmark.model.json import JsonObject
 from fieldmark.report.document import Document
-from fieldmark.report.frames import AttributeFrame, CaseFrame, CaseSource, FieldFrame
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.run_document import run_document
 from fieldmark.runs.kept_cases import NOT_KEPT, SAVE_HINT
@@ -20,6 +19,9 @@ from fieldmark.runs.run_directory import RunDirectory
 from fieldmark.runs.run_options import PARQUET, RunOptions
 from fieldmark.runs.session import Observer, PreparedRun, Progress, run_session
 from fieldmark.runs.stored_run import StoredRun, open_run
+
+if TYPE_CHECKING:
+    from fieldmark.report.frames import AttributeFrame, CaseFrame, CaseSource, FieldFrame
 
 _OUTCOMES: Final = "outcomes"
 """The directory of the Parquet files of a run."""
@@ -63,16 +65,22 @@ class RunResult(ShownRecord):
         temporary file. If the files are too large for this, they are read again, and must not have
         changed.
         """
+        from fieldmark.report.frames import CaseFrame  # only when tables are read
+
         return CaseFrame(self._case_source(), self.summary)
 
     @property
     def fields(self) -> FieldFrame:
         """The fields of all cases: one row per field, read like `cases`."""
+        from fieldmark.report.frames import FieldFrame  # only when tables are read
+
         return FieldFrame(self._case_source(), self.summary)
 
     @property
     def attributes(self) -> AttributeFrame:
         """The metrics per attribute."""
+        from fieldmark.report.frames import AttributeFrame  # only when tables are read
+
         return AttributeFrame(self.summary)
 
     def _case_source(self) -> CaseSource:

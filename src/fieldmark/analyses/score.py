@@ -11,11 +11,12 @@ from fieldmark.analyses.run_result import RunResult, run_result
 from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import PairedFiles, open_pairs
 from fieldmark.errors import ConfigError
-from fieldmark.runs.case_processor import segment_size, with_regions
+from fieldmark.runs.case_processor import segment_size
 from fieldmark.runs.error_boundary import check_safety
 from fieldmark.runs.gates import RunGates, resolve_baseline
 from fieldmark.runs.manifest import ManifestInput, make_manifest
 from fieldmark.runs.provider_set import ProviderSet, for_run
+from fieldmark.runs.regions import with_regions
 from fieldmark.runs.run_options import (
     RunOptions,
     ScoreOptions,

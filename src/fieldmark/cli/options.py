@@ -15,7 +15,6 @@ import orjson
 from click.core import ParameterSource
 
 from fieldmark import registry
-from fieldmark.analyses.runs import find_run
 from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.input_files import STDIN, is_url
@@ -477,6 +476,8 @@ def saved_runs(*names: str) -> CommandDecorator:
     def decorate(command: _Command) -> _Command:
         @functools.wraps(command)
         def call(*, root: Path, **arguments: Any) -> object:  # noqa: ANN401 - passed to click
+            from fieldmark.analyses.runs import find_run  # loads everything that reads runs
+
             for name in names:
                 if isinstance(arguments[name], tuple):
                     arguments[name] = tuple(find_run(run, root) for run in arguments[name])

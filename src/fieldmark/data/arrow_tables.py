@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias, cast
 
-import numpy as np
-
 from fieldmark.data.file_blocks import BlockRange, FileBlock
 from fieldmark.data.json_parser import JsonDialect, Role, Row, UnreadableRow, decode
 from fieldmark.data.json_rows import to_json_value, unreadable_row
@@ -28,6 +26,7 @@ from fieldmark.errors import (
     with_location,
 )
 from fieldmark.model.json import JsonObject
+from fieldmark.values.arrays import np
 from fieldmark.values.json_text import first_repeated
 from fieldmark.values.plain_json import class_names
 

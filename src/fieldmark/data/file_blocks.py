@@ -15,12 +15,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
-import numpy as np
 import orjson
 
 from fieldmark.data.input_files import open_file, read_error
 from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.kernel import COMPILED, kernel
+from fieldmark.values.arrays import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

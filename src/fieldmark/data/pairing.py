@@ -9,7 +9,6 @@ from itertools import accumulate, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
-import numpy as np
 import orjson
 
 from fieldmark.data.input_files import STDIN, FileState
@@ -49,6 +48,7 @@ from fieldmark.errors import DataError, Location, with_hint
 from fieldmark.model.case import Case, CaseContext, CaseInput, UnparsedDocuments
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, DOCUMENTS, unparsed
+from fieldmark.values.arrays import np
 from fieldmark.values.json_text import all_finite
 from fieldmark.values.text import plural
 from fieldmark.values.value_confidences import ConfidenceReader

@@ -9,8 +9,6 @@ from itertools import count, islice, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
-import numpy as np
-
 from fieldmark.data.arrow_tables import ParquetSource, RowGroupSource
 from fieldmark.data.file_blocks import (
     BlockRange,
@@ -38,9 +36,9 @@ from fieldmark.data.row_layout import Layout
 from fieldmark.data.rows import DerivedSource, RowBlock, RowSource, changed_error
 from fieldmark.data.sides import InputSide, OpenedInputs, make_dialect
 from fieldmark.errors import DataError, Location
+from fieldmark.values.arrays import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from operator import lt
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
-import numpy as np
 import orjson
 
 from fieldmark.data.inputs import Inputs
@@ -23,6 +22,7 @@ from fieldmark.errors import DataError, Location, OptionHint, OptionPhrase, Opti
 from fieldmark.model.case import CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel
+from fieldmark.values.arrays import np
 from fieldmark.values.json_text import read_json
 
 if TYPE_CHECKING:

@@ -50,6 +50,7 @@ class RowSource(ABC):
         path: The location of the file, if it is not its name.
         version: The version of a remote file.
         is_table: Whether the rows have columns.
+        is_workbook: Whether there are sheets to choose from.
         text_cells: Whether values are strings, as in CSV files.
         json_cells: Whether some of these strings were JSON.
         in_memory: Whether all rows are in memory.
@@ -61,6 +62,7 @@ class RowSource(ABC):
 
     has_lines: ClassVar[bool] = False
     is_table: ClassVar[bool] = False
+    is_workbook: ClassVar[bool] = False
     name: str
     path: str = field(default="", kw_only=True)
     version: str = field(default="", init=False)

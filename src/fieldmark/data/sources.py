@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from fieldmark import registry
-from fieldmark.data.arrow_tables import ParquetSource, open_table
 from fieldmark.data.input_files import (
     STDIN,
     InputFile,
@@ -43,7 +42,6 @@ from fieldmark.data.json_rows import (
     to_json_value,
 )
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
-from fieldmark.data.spreadsheets import CsvSource, XlsxSource
 from fieldmark.errors import DataError, Location, with_location
 from fieldmark.model.reader import FileReader
 from fieldmark.values.plain_json import is_table
@@ -164,6 +162,8 @@ def open_source(
     if isinstance(source, ParsedFile):
         return ValueSource(source.name, source.value)
     if is_table(type(source)):
+        from fieldmark.data.arrow_tables import open_table  # only for tables
+
         return open_table(source, dialect, side)
     if is_record(source):
         try:
@@ -193,6 +193,8 @@ def _open_path(name: str, dialect: JsonDialect, sheet: str | None, *, path: str 
     if suffix in _WORKBOOKS:
         if is_compressed(Path(name)):
             raise DataError("compressed workbooks are not supported", Location(name))
+        from fieldmark.data.spreadsheets import XlsxSource  # only for tables
+
         return XlsxSource(name, dialect, sheet, path=path)
     if suffix and suffix not in _BY_SUFFIX and suffix not in _TEXTS:
         for _, strategy in registry.strategies(registry.Plugin.READERS):
@@ -231,6 +233,8 @@ def _open_jsonl(name: str, dialect: JsonDialect, path: str) -> RowSource:
 
 
 def _open_csv(name: str, dialect: JsonDialect, path: str, delimiter: str = "") -> RowSource:
+    from fieldmark.data.spreadsheets import CsvSource  # only for tables
+
     source = CsvSource(name, dialect, delimiter, path=path)
     if source.bytes_total == 0:
         raise _empty_file(name)
@@ -240,6 +244,8 @@ def _open_csv(name: str, dialect: JsonDialect, path: str, delimiter: str = "") -
 def _open_parquet(name: str, dialect: JsonDialect, path: str) -> RowSource:
     if is_compressed(Path(name)):
         raise DataError("compressed Parquet files are not supported", Location(name))
+    from fieldmark.data.arrow_tables import ParquetSource  # only for tables
+
     return ParquetSource(name, dialect, path=path)
 
 

@@ -343,6 +343,7 @@ class XlsxSource(RowSource):
 
     has_lines: ClassVar[bool] = True
     is_table: ClassVar[bool] = True
+    is_workbook: ClassVar[bool] = True
     dialect: JsonDialect = field(default_factory=JsonDialect)
     sheet: str | None = None
     formulas: bool = field(default=False, init=False)

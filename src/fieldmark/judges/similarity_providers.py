@@ -15,8 +15,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Annotated, ClassVar, Final, Protocol, TypeAlias, cast
 
-import numpy as np
-
 from fieldmark.compare.semantic import SimilaritySource, ask_provider
 from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
@@ -24,6 +22,7 @@ from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import Reason
 from fieldmark.python_function import load_attribute
 from fieldmark.values.annotations import Pattern
+from fieldmark.values.arrays import np
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.value_types import reference_of
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, TypeAlias
 
-import numpy as np
-
 from fieldmark.errors import OptionError
 from fieldmark.metrics.detections import (
     CocoGroundTruth,
@@ -21,7 +19,7 @@ from fieldmark.metrics.detections import (
 )
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.annotations import Length, problem_of
-from fieldmark.values.arrays import Flags, Floats, Integers
+from fieldmark.values.arrays import Flags, Floats, Integers, np
 from fieldmark.values.strategy_options import check_options
 
 _PASCAL_RECALLS: Final = 11

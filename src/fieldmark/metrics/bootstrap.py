@@ -12,8 +12,6 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
-import numpy as np
-
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSample, CaseSums, SampledCase
 from fieldmark.metrics.conventions import CountingOptions, ZeroRule
 from fieldmark.metrics.counts import cost_table
@@ -36,7 +34,7 @@ from fieldmark.metrics.summary import (
 )
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
-from fieldmark.values.arrays import Bytes, Floats, Signs
+from fieldmark.values.arrays import Bytes, Floats, Signs, np
 
 GROUPS: Final = 512
 """The maximum number of rows of weights; more cases are drawn in random groups."""

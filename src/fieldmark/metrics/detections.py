@@ -11,11 +11,9 @@ from numbers import Real
 from operator import itemgetter
 from typing import Annotated, Final, NamedTuple, TypeAlias, cast
 
-import numpy as np
-
 from fieldmark.errors import DataError
 from fieldmark.values.annotations import Range
-from fieldmark.values.arrays import Flags, Floats, Integers
+from fieldmark.values.arrays import Flags, Floats, Integers, np
 
 IouThreshold: TypeAlias = Annotated[float, Range(gt=0, le=1)]
 _BLOCK: Final = 1 << 20  # the maximum number of pairs in memory at once

@@ -13,8 +13,6 @@ from statistics import NormalDist
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
-import numpy as np
-
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
     ResampledMetrics,
@@ -46,7 +44,7 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence
 from fieldmark.model.outcomes import AttributeTable, Outcomes
-from fieldmark.values.arrays import Floats
+from fieldmark.values.arrays import Floats, np
 
 GROUPS: Final = 2_048
 """The maximum number of rows; further cases share them, and are resampled and permuted together."""

@@ -8,8 +8,6 @@ from itertools import combinations
 from math import fsum
 from typing import Final, NamedTuple, TypeAlias
 
-import numpy as np
-
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
     ResampledMetrics,
@@ -38,7 +36,7 @@ from fieldmark.metrics.significance import flip_signs
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
-from fieldmark.values.arrays import Bytes, Floats, Signs
+from fieldmark.values.arrays import Bytes, Floats, Signs, np
 from fieldmark.values.json_text import is_finite
 
 PREDICTED_MEAN_SCORE: Final = "predicted_mean_score"

@@ -14,8 +14,6 @@ from math import fsum
 from operator import add
 from typing import Annotated, Final, NamedTuple, TypeAlias, overload
 
-import numpy as np
-
 from fieldmark.metrics.conventions import (
     DEFAULT_CONVENTION,
     CountingOptions,
@@ -23,7 +21,7 @@ from fieldmark.metrics.conventions import (
     ZeroRule,
 )
 from fieldmark.model.counts import Counts
-from fieldmark.values.arrays import Floats
+from fieldmark.values.arrays import Floats, np
 from fieldmark.values.records import OMIT_DEFAULT
 
 NORMAL_QUANTILE: Final = 1.9599639845400536

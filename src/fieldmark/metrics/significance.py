@@ -9,9 +9,7 @@ from itertools import accumulate
 from statistics import NormalDist
 from typing import Final, NamedTuple, TypeVar
 
-import numpy as np
-
-from fieldmark.values.arrays import Floats, Signs
+from fieldmark.values.arrays import Floats, Signs, np
 
 ALPHA: Final = 0.05
 """The significance level."""

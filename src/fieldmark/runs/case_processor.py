@@ -6,13 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.align.greedy import Greedy
-from fieldmark.compare.exact import Ignore
-from fieldmark.compare.iou import Iou
-from fieldmark.data.inputs import Inputs
 from fieldmark.errors import with_hint
 from fieldmark.evaluators.base import EvaluatorResult, Score
-from fieldmark.evaluators.detection_ap import DetectionAp
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
@@ -26,7 +21,7 @@ from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import Case, CaseInput, all_read
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcomes import AttributeTable, Outcomes
-from fieldmark.model.rule import Rule, Rules
+from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan
 from fieldmark.runs.case_result import (
     CaseColumns,
@@ -36,9 +31,7 @@ from fieldmark.runs.case_result import (
     with_confidences,
 )
 from fieldmark.runs.error_boundary import compare_cases
-from fieldmark.runs.settings import Settings
 from fieldmark.runs.warnings import CaseWarnings
-from fieldmark.values.geometry import BoxFormat
 from fieldmark.values.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -353,56 +346,3 @@ class RunTotals(GroupTotals):
             self.warnings.merge(other.warnings)
             if self.slices is not None and other.slices is not None:
                 self.slices.merge(other.slices)
-
-
-COCO: Final = DetectionAp(format=BoxFormat.XYWH, area="regions[].area", crowd="crowd[]")
-"""The detection metrics for documents that were read from COCO files."""
-
-
-def with_regions(settings: Settings, reading: Inputs) -> Settings:
-    """Return the settings with rules for regions before the user's, if the input has regions.
-
-    Regions are aligned by overlap. Scores, areas and crowd regions are ignored, and never count as
-    missing or extra: only predictions have scores, the area follows from the box or outline, and
-    crowd regions need not be detected.
-    """
-    if reading.format_in is None:
-        return settings
-    aligner = Greedy(match_fields=("bbox",), similarity={"type": Iou.name, "format": "xywh"})
-    region_rules = (
-        Rule(path="regions", aligner=aligner),
-        Rule(path="regions[*].bbox", comparator=Iou(format=BoxFormat.XYWH)),
-        Rule(path="regions[*].score", comparator=Ignore()),
-        Rule(path="regions[*].area", comparator=Ignore()),
-        Rule(path="crowd", comparator=Ignore()),
-    )
-
-    def with_region_rules(rules: Rules) -> Rules:
-        return replace(rules, fields=(*region_rules, *rules.fields))
-
-    return replace(
-        settings,
-        rules=with_region_rules(settings.rules),
-        own_rules={name: with_region_rules(rules) for name, rules in settings.own_rules.items()},
-        convention=settings.convention.with_options({"ignore_scope": "all"}),
-    )
-
-
-class RegionTotals:
-    """Object detection metrics over all cases."""
-
-    __slots__ = ("_tally",)
-
-    def __init__(self) -> None:
-        self._tally = COCO.start()
-
-    def add(self, results: Iterable[CaseResult]) -> None:
-        """Add the cases of some results."""
-        for case in (result.case for result in results):
-            if case.input is not CaseInput.FAILED:
-                unreadable = case.input is not CaseInput.OK
-                self._tally.add(case.expected, case.candidate, unreadable=unreadable)
-
-    def added_to(self, summary: Summary) -> Summary:
-        """Return the summary with the detection metrics."""
-        return replace(summary, detection=self._tally.summary())

@@ -32,7 +32,6 @@ from fieldmark.plan import Plan, compile_plan
 from fieldmark.runs.attribute_table import RowNumbers
 from fieldmark.runs.case_processor import (
     CaseProcessor,
-    RegionTotals,
     RunTotals,
     segments,
     split_unreadable,
@@ -45,6 +44,7 @@ from fieldmark.runs.gc_tuning import relaxed_gc
 from fieldmark.runs.kept_cases import SAVE_HINT, KeptCases
 from fieldmark.runs.manifest import Manifest
 from fieldmark.runs.provider_set import ProviderSet, RunUsageLog
+from fieldmark.runs.regions import RegionTotals
 from fieldmark.runs.resume import StoredResults, open_run_directory
 from fieldmark.runs.run_directory import RunDirectory
 from fieldmark.runs.run_options import (

@@ -14,10 +14,6 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from fieldmark.align.entries import Entries
-from fieldmark.align.exact_methods import Key
-from fieldmark.align.greedy import Greedy
-from fieldmark.align.optimal import Optimal
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import OptionHint, OptionPhrase, OptionText, with_hint
@@ -47,6 +43,10 @@ from fieldmark.values.text import nearest, plural
 from fieldmark.values.value_confidences import ConfidenceOptions
 
 if TYPE_CHECKING:
+    from fieldmark.align.entries import Entries
+    from fieldmark.align.exact_methods import Key
+    from fieldmark.align.greedy import Greedy
+    from fieldmark.align.optimal import Optimal
     from fieldmark.model.kernel._kernel import Document
 
 

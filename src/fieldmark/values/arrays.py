@@ -1,12 +1,29 @@
-"""Types of numpy arrays."""
+"""numpy, which is imported when it is first used, and the types of its arrays.
+
+Importing numpy takes longer and more memory than all other imports of a small comparison, and a
+worker process rarely needs it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+__all__ = ["Bytes", "Flags", "Floats", "Integers", "Objects", "Signs", "np"]
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+else:
+
+    class _Numpy:
+        def __getattr__(self, name: str) -> object:
+            import numpy as np
+
+            attribute = getattr(np, name)
+            setattr(self, name, attribute)  # read without this method from now on
+            return attribute
+
+    np = _Numpy()
 
 
 # As text, because numpy.typing takes a third of the time of importing numpy.

@@ -10,12 +10,10 @@ from functools import cache, lru_cache
 from operator import sub
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
-import numpy as np
-
 from fieldmark.errors import MissingExtra
 from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Length, Range
-from fieldmark.values.arrays import Flags, Floats, Objects
+from fieldmark.values.arrays import Flags, Floats, Objects, np
 
 MAX_COORDINATE: Final = 1e12
 """The largest valid coordinate; areas of larger ones would overflow or lose precision."""

@@ -8,8 +8,6 @@ from functools import lru_cache
 from typing import Final
 from unicodedata import category, combining, normalize
 
-from rapidfuzz.distance import OSA
-
 from fieldmark.model.json import JsonValue
 from fieldmark.values.equality import canonical_text, integer_text
 
@@ -129,6 +127,8 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     >>> nearest("fuzy", ["exact", "fuzzy"])
     'fuzzy'
     """
+    from rapidfuzz.distance import OSA  # slow to import, and only for messages
+
     wanted = folded(word)
     ranked = ((OSA.normalized_similarity(wanted, folded(known)), known) for known in sorted(words))
     similarity, known = max(ranked, key=lambda pair: pair[0], default=(0.0, ""))
@@ -137,6 +137,8 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
 
 def is_typo(word: str, known: str) -> bool:
     """Return whether words differ by one insertion, deletion, substitution or transposition."""
+    from rapidfuzz.distance import OSA  # slow to import, and only for messages
+
     return len(word) >= _MIN_TYPO_LENGTH and OSA.distance(word, known) == 1
 
 

@@ -12,12 +12,11 @@ from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.significance import holm
 from fieldmark.metrics.slices import (
     MAX_SLICES,
-    SearchedCase,
     check_slice_count,
-    find_weak_slices,
     parse_slice_keys,
     value_texts,
 )
+from fieldmark.metrics.weak_slices import SearchedCase, find_weak_slices
 from fieldmark.model.case import Case, CaseContext
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING
