@@ -20,6 +20,7 @@ MIN_SPEEDUP: Final = 50
 
 def judges() -> bool:
     """Print the CPU time per case of both protocols; return whether `lines` reaches its target."""
+    _seconds(JudgeProtocol.LINES, 1)  # loads the modules that judges need
     lines = _seconds(JudgeProtocol.LINES, CASES)
     processes = _seconds(JudgeProtocol.PROCESS, SAMPLE) * CASES / SAMPLE
     ratio = processes / lines

@@ -10,10 +10,11 @@
 
 #include "kernel.h"
 
-#define UNSURE 2
+#define UNSURE 2 /* `is_canonical` depends on floats that have not been looked at */
 
 PyObject *loads, *dumps;
 
+/* Import the functions of orjson; 0 for an error. */
 int
 import_orjson(void)
 {
@@ -26,6 +27,7 @@ import_orjson(void)
     return loads != NULL && dumps != NULL;
 }
 
+/* Free a document. */
 static void
 document_dealloc(Document *document)
 {
@@ -88,7 +90,7 @@ parse(const char *start, Py_ssize_t length)
     return value;
 }
 
-/* A string, number or word of a document as a Python value, or a container. */
+/* The Python value of a token. */
 PyObject *
 value_of(const Document *document, const Token *token)
 {
@@ -114,6 +116,7 @@ value_of(const Document *document, const Token *token)
 
 PyDoc_STRVAR(document_value_doc, "value() -> the document as Python objects");
 
+/* `Document.value`. */
 static PyObject *
 document_value(Document *document, PyObject *unused)
 {
@@ -149,6 +152,7 @@ is_canonical(Document *document)
     return document->is_canonical;
 }
 
+/* `Document.canonical`: the bytes without the dropped member. */
 static PyObject *
 document_canonical(Document *document, void *unused)
 {
