@@ -42,7 +42,6 @@ from fieldmark.runs.attribute_table import RowNumbers
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.case_rows import CaseEncoder, divide_row
 from fieldmark.values.json_text import Limits
-from fieldmark.values.paths import parse_path, resolve, resolve_unparsed
 from item_lists import flat_items, item_lists
 from json_strategies import document_pairs
 from line_files import encoded, mutated, two_sides
@@ -524,45 +523,6 @@ def test_rows_of_common_cases_are_divided_by_the_kernel(line, candidate):
 )
 def test_other_rows_are_not_divided_by_the_kernel(line):
     assert kernel.divide_row(line, MISSING) is None
-
-
-_KEYS = ["a", "b", "0", "b.c", "a.b", "a.b.c", "é", "$", "[0]", "*"]
-nested = st.recursive(
-    st.sampled_from([None, True, 1, 2.5, "x", "é\n"]),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_KEYS), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
-PATHS = [
-    *_KEYS, "a.b.c.b", "a[0]", "a[0].b", "a[2][1].b.c", "a.0", 'a["b.c"]', "a[*].b", "a[].b", "**",
-    "a..b", "a]", "a[0", "", "b.é.a", "é.a", "a[99]", "a[99999999999999999]", "[1].a",
-]  # fmt: skip
-
-
-@given(st.dictionaries(st.sampled_from(_KEYS), nested, max_size=5), st.sampled_from(PATHS))
-def test_values_are_found_as_in_parsed_documents(document, path):
-    found = resolve_unparsed(kernel.document(orjson.dumps(document)), path)
-    assert exact(found) == exact(resolve(document, path))
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("a", {"b": [{"c": "é"}, 7], "d.e": 1}),
-        ("a.b[0].c", "é"),
-        ("a.b[1]", 7),
-        ("a.d.e", 1),
-        ("a.b[2]", MISSING),
-        ("a.b.c", MISSING),
-        ("a.b[0].c.d", MISSING),
-        ("a.x", MISSING),
-    ],
-)
-def test_values_at_common_paths_are_found_by_the_kernel(path, value):
-    document = kernel.document('{"z":0,"a":{"b":[{"c":"é"},7],"d.e":1}}'.encode())
-    steps = parse_path(path)
-    assert document.resolve(steps.text, steps.segments, steps.starts, MISSING) == value
 
 
 # --- strict JSON ----------------------------------------------------------------------------------

@@ -354,11 +354,6 @@ class WithoutSlots:
         pytest.param(kernel.document, ("{}",), TypeError, id="text-as-document"),
         pytest.param(kernel.divide_row, ("{}", None), TypeError, id="text-as-row"),
         pytest.param(kernel.divide_row, (b"{}",), TypeError, id="row-without-default"),
-        pytest.param(DOCUMENT.resolve, ("a", ("a",), (0,)), TypeError, id="path-without-default"),
-        pytest.param(DOCUMENT.resolve, ("a", ("a",), (), 0), TypeError, id="step-without-start"),
-        pytest.param(DOCUMENT.resolve, ("a", ("a",), (2,), 0), ValueError, id="start-after-text"),
-        pytest.param(DOCUMENT.resolve, ("a", ("a",), (-1,), 0), ValueError, id="start-before-text"),
-        pytest.param(DOCUMENT.resolve, ("a", ("a",), ("0",), 0), TypeError, id="text-as-start"),
         pytest.param(Document, (), TypeError, id="new-document"),
         pytest.param(kernel.count, ((1,),), TypeError, id="tuple-of-cells"),
         pytest.param(kernel.count, (["1"],), TypeError, id="text-as-cell"),
@@ -407,8 +402,6 @@ def test_memory_is_released():
             )
             document = kernel.document(b'{"a":[{"b":"\\n"}],"c":2.5}')
             document.value()
-            document.resolve("a[0].b", ("a", 0, "b"), (0, 1, 5), None)
-            document.resolve("a[0].c", ("a", 0, "c"), (0, 1, 5), None)
             has_key(document, "b", "c")
             for end in (b"}\n", b"}", b',"candidate":[]}\n'):
                 kernel.divide_row(b'{"case_id":"1","score":1,"expected":{"a":[{}]}' + end, None)

@@ -6,6 +6,7 @@ import pytest
 
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING
+from fieldmark.model.outcome import Presence
 from fieldmark.values.paths import (
     ANY_DEPTH,
     ANY_ITEM,
@@ -14,6 +15,7 @@ from fieldmark.values.paths import (
     attribute_of,
     changed_at,
     covers,
+    field_value,
     has_path,
     is_path,
     join,
@@ -166,6 +168,21 @@ def test_value_at_a_path(document, path, value):
         assert resolve(document, parse_path(path)) == value
         if not parse_path(path).is_pattern:
             assert has_path(document, parse_path(path)) is (value is not MISSING)
+
+
+@pytest.mark.parametrize(
+    ("document", "presence", "value"),
+    [
+        pytest.param({"$": 1}, Presence.VALUE, 1, id="key-named-like-the-root"),
+        pytest.param({"a": 1}, Presence.VALUE, {"a": 1}, id="object-instead-of-another-value"),
+        pytest.param(7, Presence.VALUE, 7, id="document-that-is-a-number"),
+        pytest.param(None, Presence.NULL, None, id="null"),
+        pytest.param({"a": 1}, Presence.ABSENT, MISSING, id="absent-value"),
+        pytest.param(MISSING, Presence.VALUE, MISSING, id="document-that-was-not-saved"),
+    ],
+)
+def test_value_of_a_field_at_the_root(document, presence, value):
+    assert field_value(document, "$", presence) == value
 
 
 @pytest.mark.parametrize(
