@@ -295,7 +295,9 @@ def test_changed_etag_is_an_error(folder):
 def test_signatures_and_passwords_are_neither_shown_nor_stored(folder, tmp_path):
     with web(folder) as (server, url):
         signed = f"{url}/found.jsonl?X-Signature=s3cret".replace("//", "//me:passw0rd@")
-        run = fm.score(folder / "truth.jsonl", signed, out=tmp_path / "run", inputs={"id_key": ""})
+        run = fm.score(
+            folder / "truth.jsonl", signed, out=tmp_path / "run", inputs={"pair": "position"}
+        )
         with pytest.raises(fm.DataError) as raised:
             fm.score(folder / "truth.jsonl", signed.replace("found", "nothing"))
     assert any("X-Signature=s3cret" in request.path for request in server.received)

@@ -116,7 +116,7 @@ RULES = {
     "convention is taxonomy": {"convention": "taxonomy"},
     "convention is four_phase": {"convention": "four_phase"},
     "duplicate keys are allowed": {"inputs": {"duplicates": "last"}},
-    "cases are paired by position": {"inputs": {"id_key": ""}},
+    "cases are paired by position": {"inputs": {"pair": "position"}},
     "depth is limited": {"inputs": fm.Inputs(limits=Limits(depth=2))},
     "number of values is limited": {"inputs": fm.Inputs(limits=Limits(nodes=150))},
     "paths are limited": {"inputs": fm.Inputs(limits=Limits(key_characters=4, path_characters=0))},

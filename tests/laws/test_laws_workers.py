@@ -69,7 +69,7 @@ def test_any_number_of_workers_gives_the_same_bytes(cases, missing, paired, tmp_
     # Rows that are paired by position cannot be missing.
     gone = missing if paired == "by-id" else 0.0
     inputs = written(tmp_path, list(rows(cases, seed=cases, missing=gone)))
-    options = {} if paired == "by-id" else {"id_key": ""}
+    options = {} if paired == "by-id" else {"pair": "position"}
     runs = scored(tmp_path, inputs, (1, 2, 3), inputs=options)
     assert runs[0] == runs[1] == runs[2]
 
@@ -131,7 +131,7 @@ def test_irregular_line_near_the_end_does_not_change_the_result(irregular, sides
     place = SEGMENT + 100
     for side in sides:
         rewrite(inputs[side], lambda lines: [*lines[:place], irregular, *lines[place:]])
-    options = {} if paired == "by-id" else {"id_key": ""}
+    options = {} if paired == "by-id" else {"pair": "position"}
     one, two = scored(tmp_path, inputs, inputs=options)
     assert one == two
 

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple, TypeAlias
 from fieldmark.align.exact_methods import Index
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
+from fieldmark.align.sequence import Auto, Sequence
 from fieldmark.compare.exact import Exact
 from fieldmark.model.alignment import Aligner, Alignment
 from fieldmark.model.comparison import Comparator
@@ -121,7 +122,7 @@ class Interpreter:
     def aligner_at(self, place: Place) -> Aligner:
         """Return the aligner of a list; a list with rules for its items is not compared as a whole."""
         named = (rule.aligner for rule in self.governing(place))
-        aligner = next((each for each in named if each is not None), self.rules.aligner or Greedy())
+        aligner = next((each for each in named if each is not None), self.rules.aligner or Auto())
         if aligner.name == "whole" and any(
             steps[len(place) : len(place) + 1] == (ITEM,) and covers(steps[: len(place)], place)
             for steps in (steps_of(rule.path) for rule in self.rules.fields)
@@ -132,7 +133,7 @@ class Interpreter:
     def align(self, at: Place, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Align two lists; the rules for fields of their items decide how similar these are."""
         aligner = self.aligner_at(at)
-        if not isinstance(aligner, Greedy | Optimal):
+        if not isinstance(aligner, Auto | Greedy | Optimal | Sequence):
             return aligner.align(expected, candidate)
         return aligner.align(expected, candidate, ItemRules(self, (*at, ITEM)))
 
@@ -323,8 +324,10 @@ class Interpreter:
             if Presence.VALUE in (each.expected, each.candidate) or self.rules.depth is Depth.TOP
         ]
         yield from filled
-        if not filled and self.presence(item) is Presence.VALUE and not self.is_leaf(at):
-            sides = (MISSING, item) if candidate else (item, MISSING)
+        if not filled and not self.ignored(at):
+            sides = (
+                (MISSING, [item]) if candidate else ([item], MISSING)
+            )  # it is there, if only as null
             yield self.outcome(at, *sides)
 
     def leaf(self, at: Place, expected: Value, candidate: Value) -> Iterator[Emission]:

@@ -34,7 +34,7 @@ class Sequence:
     >>> [pair[:2] for pair in Sequence().align([10, 20, 30], [10, 30]).pairs]
     [(0, 0), (2, 1)]
     >>> [pair[:2] for pair in Sequence().align([10, 20], [20, 10]).pairs]
-    [(0, 1)]
+    [(1, 0)]
     """
 
     name: ClassVar[str] = "sequence"

@@ -463,6 +463,7 @@ class PairStream:
         self.warnings: list[str] = opened.warnings
         self.structural: list[str] = opened.structural
         self._ids = opened.ids
+        self._is_part = opened.is_part
         self._first_non_finite = ""
         for side in self.sides:
             self.warnings += side.source.warnings
@@ -595,7 +596,7 @@ class PairStream:
 
     def _add_final_warnings(self) -> None:
         unreadable = warn_unreadable_sides(self.coverage, self.sides)
-        if self._candidate is not None:
+        if self._candidate is not None and not self._is_part:
             ids = self._ids if self.by_id else None
             check_pairs(self.coverage, self.options.pair, ids, unreadable)
         self.structural += unreadable

@@ -290,7 +290,7 @@ class PartitionReader:
         truth, candidate = self._truth.open(part.truth), None
         if self._candidate is not None and part.candidate is not None:
             candidate = self._candidate.open(part.candidate)
-        opened = OpenedInputs(truth, candidate, by_id=opener.by_id)
+        opened = OpenedInputs(truth, candidate, by_id=opener.by_id, is_part=True)
         before = part.truth.first - 1
         return PairStream(opened, opener.options, quotes=opener.quotes, before=before)
 

@@ -77,7 +77,8 @@ class OpenedInputs:
     """The sides of a comparison and their pairing; without candidate, rows contain both sides.
 
     `structural` are warnings that the documents are probably not where they are read from. `ids`
-    describes the ids of both sides if they seem to have none in common.
+    describes the ids of both sides if they seem to have none in common. `is_part` says that other
+    parts of the inputs are read elsewhere.
     """
 
     truth: InputSide
@@ -87,6 +88,7 @@ class OpenedInputs:
     warnings: list[str] = field(default_factory=list)
     structural: list[str] = field(default_factory=list)
     ids: str = ""
+    is_part: bool = False
 
 
 def make_dialect(role: Role, options: Inputs) -> JsonDialect:

@@ -7,7 +7,9 @@ import json
 import pytest
 
 import fieldmark as fm
+from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs
+from fieldmark.errors import DataError
 
 TRUTH = [{"id": f"inv-{n}", "total": n, "vendor": "x"} for n in (1, 2)]
 
@@ -19,20 +21,25 @@ def warnings_of(truth, candidate, **options):
     return [*stream.structural, *stream.warnings]
 
 
+def error_of(truth, candidate):
+    with pytest.raises(DataError) as raised:
+        warnings_of(truth, candidate)
+    return str(raised.value)
+
+
 @pytest.fixture
 def truth(write):
     return write("truth.jsonl", TRUTH)
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_no_common_id_is_a_warning(write, truth, in_memory):
+def test_no_common_id_is_an_error(write, truth, in_memory):
     renamed = [{**row, "id": f"x-{place}"} for place, row in enumerate(TRUTH)]
     files = truth, write("candidate.jsonl", renamed)
-    warnings = warnings_of(*((TRUTH, renamed) if in_memory else files))
-    assert warnings[0] == (
+    assert error_of(*((TRUTH, renamed) if in_memory else files)) == (
         "no rows paired: the two inputs have no id in common "
         "(ground truth: 'inv-1', 'inv-2', …; predictions: 'x-0', 'x-1', …); "
-        "set the id key to 'total', or pair rows by position with an empty id key"
+        "set the id key to 'total', or pair rows by position with pair='position'"
     )
 
 
@@ -57,15 +64,15 @@ def test_no_common_id_is_a_warning(write, truth, in_memory):
 def test_only_a_key_that_can_identify_rows_is_suggested(values, others, suggested):
     truth = [{"id": f"t{n}", "key": value} for n, value in enumerate(values)]
     candidate = [{"id": f"p{n}", "key": value} for n, value in enumerate(others or values)]
-    [warning, *_] = warnings_of(truth, candidate)
     hint = "set the id key to 'key'" if suggested else "check the id key"
-    assert warning.endswith(f"; {hint}, or pair rows by position with an empty id key")
+    error = error_of(truth, candidate)
+    assert error.endswith(f"; {hint}, or pair rows by position with pair='position'")
 
 
 def test_no_common_id_without_another_key():
     truth = [{"id": "a", "n": 1}, {"id": "b", "n": 1}]
-    warnings = warnings_of(truth, [{**row, "id": f"x{row['id']}"} for row in truth])
-    assert warnings[0].endswith("; check the id key, or pair rows by position with an empty id key")
+    error = error_of(truth, [{**row, "id": f"x{row['id']}"} for row in truth])
+    assert error.endswith("; check the id key, or pair rows by position with pair='position'")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +105,15 @@ def test_unreadable_file_is_a_warning_with_its_likely_format(write, truth, conte
     path = write("candidate.jsonl", content)
     warning = f"cannot parse any row; the file looks like {likely}"
     for inputs in ((truth, path), (path, truth)):
-        assert any(warning in text for text in warnings_of(*inputs)), inputs
+        texts = warnings_of(*inputs, options=Inputs(pair="position"))
+        assert any(warning in text for text in texts), inputs
+
+
+def test_unreadable_rows_are_the_reason_if_their_number_differs(write, truth):
+    error = error_of(truth, write("candidate.jsonl", '{\n  "id": "inv-1",\n}\n'))
+    assert error.endswith(
+        "cannot parse any row; the file looks like multi-line JSON; use the extension .json"
+    )
 
 
 def test_single_unreadable_row_is_no_warning_about_the_file(write, truth):

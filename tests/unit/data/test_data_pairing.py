@@ -109,9 +109,9 @@ def test_tags_are_part_of_the_case():
             id="named-keys",
         ),
         pytest.param(
-            {"id_key": "", "expected_key": "want", "candidate_key": "got"},
+            {"pair": "position", "expected_key": "want", "candidate_key": "got"},
             [("1", 1, 3), ("2", 2, 4)],
-            id="empty-id-key-pairs-by-position",
+            id="ids-are-not-used-by-position",
         ),
     ],
 )
@@ -377,7 +377,11 @@ def test_coverage_counts_missing_and_unpaired_rows():
 @pytest.mark.parametrize("surplus", [0, 3])
 def test_by_position_a_shorter_side_is_missing_and_a_longer_one_unexpected(write, surplus):
     truth = write("t.jsonl", [{"a": 1}] * 2)
-    stream = open_pairs(truth, write("c.jsonl", [{"a": 1}] * (1 + surplus)))
+    candidate = write("c.jsonl", [{"a": 1}] * (1 + surplus))
+    counts = f"there are 2 in the ground truth but {1 + surplus} in the predictions"
+    with pytest.raises(DataError, match=f"no ids to pair them by, and {counts}; .*pair='position'"):
+        cases_of(open_pairs(truth, candidate))
+    stream = open_pairs(truth, candidate, Inputs(pair="position"))
     inputs = [case.input.value for case in cases_of(stream)]
     assert inputs == (["ok", "ok"] if surplus else ["ok", "missing"])
     assert stream.coverage.unexpected == max(0, surplus - 1)

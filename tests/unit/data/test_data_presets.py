@@ -493,7 +493,9 @@ def test_presets_exclude_other_formats():
 
 def test_an_iterator_is_not_consumed_by_a_preset():
     truth = ({"id": name, "total_incl": 1} for name in "ab")
-    stream = open_pairs(truth, SAMPLES / "mindee/receipt-v3.json", Inputs(preset="mindee"))
+    stream = open_pairs(
+        truth, SAMPLES / "mindee/receipt-v3.json", Inputs(preset="mindee", pair="position")
+    )
     assert [case.expected for case in cases_of(stream)] == [{"total_incl": 1}] * 2
     with pytest.raises(DataError, match="no input is a file that --from mindee can read"):
         open_pairs(iter([{}]), iter([{}]), Inputs(preset="mindee"))

@@ -121,7 +121,7 @@ def test_field_with_an_index_is_paired_by_index_and_counted_there_only(rules, at
 
 
 def test_other_items_keep_their_indexes_without_an_item_that_is_a_field():
-    fields = fm.compare({"l": [1, 2, 3]}, {"l": [3, 1]}, rules={"l[0]": EXACT}).fields
+    fields = fm.compare({"l": ["a", "b", "c"]}, {"l": ["c", "a"]}, rules={"l[0]": EXACT}).fields
     assert [(field.path, field.outcome) for field in fields] == [
         ("l[0]", "wrong_value"), ("l[1]", "omission"), ("l[2]", "omission"), ("l[1]", "hallucination"),
     ]  # fmt: skip

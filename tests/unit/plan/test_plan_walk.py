@@ -108,11 +108,11 @@ def test_outcome_of_a_scalar_field(expected, candidate, outcome):
         pytest.param({"a": None}, {"a": {}}, "a hallucination nv", id="empty-object-is-extra"),
         pytest.param({"a": {}}, {"a": {"b": 1}}, "a.b hallucination -v", id="only-the-leaves-count-against-an-empty-object"),
         pytest.param({"a": [1, 2]}, {"a": []}, "a[0] omission v-; a[1] omission v-", id="empty-list-adds-no-leaf"),
-        pytest.param({"a": [1, 2]}, {"a": [2, 1]}, "a[0] match vv; a[1] match vv", id="equal-items-first"),
-        pytest.param({"a": [1, None]}, {"a": [1]}, "a[0] match vv", id="unmatched-null-does-not-count"),
+        pytest.param({"a": ["x", "y"]}, {"a": ["y", "x"]}, "a[0] match vv; a[1] match vv", id="equal-items-first"),
+        pytest.param({"a": [1, None]}, {"a": [1]}, "a[0] match vv; a[1] omission v-", id="missing-null-item-counts"),
         pytest.param({"a": [{"b": 1, "c": ""}]}, {"a": []}, "a[0].b omission v-", id="empty-leaves-of-items-do-not-count"),
-        pytest.param({"a": [{"b": None}, {"b": 1, "c": None}, None]}, {"a": []}, "a[0] omission v-; a[1].b omission v-", id="missing-item-without-values-is-itself-missing"),
-        pytest.param([{"a": 1, "b": [2, None]}], [{"c": 9}], "[0].a omission v-; [0].b[0] omission v-; [0].c hallucination -v", id="unmatched-items-count-leaf-by-leaf"),
+        pytest.param({"a": [{"b": None}, {"b": 1, "c": None}, None]}, {"a": []}, "a[0] omission v-; a[1].b omission v-; a[2] omission v-", id="missing-item-without-values-is-itself-missing"),
+        pytest.param([{"a": 1, "b": [2, None]}], [{"c": 9}], "[0].a omission v-; [0].b[0] omission v-; [0].b[1] omission v-; [0].c hallucination -v", id="unmatched-items-count-leaf-by-leaf"),
         pytest.param([{"n": "apple", "q": 1}], [{"n": "aple", "q": 1}], "[0].n wrong_value vv; [0].q match vv", id="matched-items-are-compared-field-by-field"),
     ],
 )  # fmt: skip
@@ -210,9 +210,11 @@ def test_documents_without_keys_are_vacuous():
 
 def test_list_that_was_compared_earlier_is_added_by_the_path_of_its_items():
     plan = compile_plan(rules_of(Exact(), "notes"))
-    for path in ("orders[].items[]", "notes[]", "[]"):
-        plan.add_list(path)
-    assert list(plan.lists()) == ["orders", "orders[].items", "$"]
+    expected = {"orders": [{"items": [1, None]}], "notes": [1]}
+    for path, document in (("orders[].items[]", expected), ("notes[]", expected), ("[]", ["a"])):
+        plan.add_list(path, document)
+    lists = {path: aligner.name for path, aligner in plan.lists().items()}
+    assert lists == {"orders": "greedy", "orders[].items": "sequence", "$": "greedy"}
 
 
 def test_items_keep_their_indexes_on_both_sides_and_their_similarity():

@@ -397,7 +397,7 @@ def _problems(text: str) -> list[str]:
     [
         pytest.param("match: fuzy", f"1:31: Invalid match type: fuzy; valid types: {TYPES}; did you mean 'fuzzy'?", id="misspelled-match-type"),
         pytest.param("match: 7", f"1:31: expected a match type, got 7; valid types: {TYPES}", id="number-as-match-type"),
-        pytest.param("align: gredy", "1:31: unknown aligner 'gredy'; valid types: index, greedy, optimal, key, set, whole, entries; did you mean 'greedy'?", id="misspelled-aligner"),
+        pytest.param("align: gredy", "1:31: unknown aligner 'gredy'; valid types: auto, index, sequence, greedy, optimal, key, set, whole, entries; did you mean 'greedy'?", id="misspelled-aligner"),
         pytest.param("match: exact, zzz: 1", "1:38: unknown key 'zzz'", id="unknown-key-without-suggestion"),
         pytest.param("match: exact, tolerance: 1", "1:38: option 'tolerance' is not supported by exact; it has no options; 'tolerance' is an option of match type: numeric_tolerance", id="option-of-another-match-type"),
         pytest.param("match: fuzzy, match_fields: [a]", "1:38: option 'match_fields' is not supported by fuzzy; supported options: algorithm, threshold, case_sensitive, ignore, numbers; 'match_fields' is an option of aligner: greedy, optimal", id="aligner-option-with-match"),
