@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from fieldmark.align.greedy import Greedy
+from fieldmark.align.sequence import Auto, is_series
 from fieldmark.analyses.value_kinds import (
     LOCALES,
     Difference,
@@ -175,7 +175,7 @@ _MOSTLY: Final = 0.8
 _LOWER_THRESHOLDS: Final = (0.4, 0.3, 0.2, 0.1)
 """Tried for lists whose items are not similar enough under the rules for their fields."""
 _IN_FORM: Final = (Difference.CASE, Difference.WHITESPACE)
-_GREEDY: Final = Greedy()
+_ALIGNER: Final = Auto()
 
 
 class RuleInferrer:
@@ -244,12 +244,12 @@ class RuleInferrer:
             # One of the acceptable values, which the candidate is compared with.
             others = {nearest_value(expected, candidate)[0]: candidate}
         elif isinstance(candidate, list):
-            # The order of the items does not matter.
-            alignment = _GREEDY.align(expected, candidate)
+            alignment = _ALIGNER.align(expected, candidate)
             others = {index: candidate[counterpart] for index, counterpart, _ in alignment.pairs}
             owner = self._evidence.get(path.removesuffix("[*]"))
             if owner is not None:
                 owner.sample.add(expected, candidate, alignment)
+                owner.add_order(expected, candidate)
         for index, item in enumerate(expected):
             self._add_value(item, others.get(index, MISSING), path)
         if len(expected) > 1:
@@ -326,6 +326,11 @@ class RuleInferrer:
         fields have rules are often less similar, because a rule may only say equal or not.
         """
         evidence = self._evidence[path]
+        if evidence.series == evidence.lists:
+            if evidence.reordered <= evidence.in_order:
+                return None  # they keep their order by default
+            why = f"only the order differs in {evidence.reordered:,} of {evidence.lists:,} lists"
+            return _list_rule(path, {"align": "set"}, why, evidence)
         key = self._infer_key(path)
         if key is not None:
             return _list_rule(path, *key, evidence)
@@ -456,6 +461,9 @@ class AttributeEvidence:
     has_plain_digits: bool = False
     single_words: int = 0
     single_items: int = 0
+    series: int = 0
+    in_order: int = 0
+    reordered: int = 0
     currencies: frozenset[str] | None = None
     proper_names: int = 0
     postal_addresses: int = 0
@@ -484,6 +492,7 @@ class AttributeEvidence:
         if isinstance(expected, list):
             self.lists += 1
             self.single_items += len(expected) == 1
+            self.series += is_series(expected)
         elif isinstance(expected, dict):
             self.objects += 1
         else:
@@ -491,6 +500,13 @@ class AttributeEvidence:
         if candidate is not MISSING and presence(candidate) is Presence.VALUE:
             self.candidates += 1
             self._add_difference(expected, candidate)
+
+    def add_order(self, expected: list[JsonValue], candidate: list[JsonValue]) -> None:
+        """Count whether a list and its candidate have the same items in another order."""
+        keys, other_keys = list(map(typed_key, expected)), list(map(typed_key, candidate))
+        same = len(set(keys)) > 1 and Counter(keys) == Counter(other_keys)
+        self.in_order += same and keys == other_keys
+        self.reordered += same and keys != other_keys
 
     def _add_scalar(self, value: JsonValue) -> None:
         kind = kind_of_value(value)
