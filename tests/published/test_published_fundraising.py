@@ -6,13 +6,16 @@ a prediction is an omission.
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections import Counter
 from itertools import combinations
 
 import pytest
 from scipy.stats import binomtest
 
 import fieldmark as fm
+from fieldmark.compare.token_sets import Name
 from fieldmark.metrics.difference import DiffVerdict
 from published.command_line import DATA, scored, scored_here
 from reference import rank_oracle
@@ -63,6 +66,37 @@ def test_ignoring_whitespace_gives_two_more_matches():
     summary = scored_here(EMAILS / "gold.jsonl.gz", predictions, "--match", "normalized_text")
     want = PUBLISHED["llama318b"]["matches_lowercase_stripped"]
     assert summary["attributes"]["committee"]["tp"] == want == 444
+
+
+def _committees(path):
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    found = {row["id"]: row.get("expected", row.get("predicted")) for row in rows}
+    return {key: value["committee"] for key, value in found.items() if isinstance(value, dict)}
+
+
+def test_names_match_predictions_with_the_same_words():
+    gold = _committees(EMAILS / "gold.jsonl.gz")
+    pairs = Counter(
+        (gold[key], text)
+        for path in sorted((EMAILS / "predictions").glob("*.jsonl.gz"))
+        for key, text in _committees(path).items()
+        if isinstance(text, str) and text.strip()
+    )
+    results = {pair: Name().compare(*pair) for pair in pairs}
+    matched = Counter({pair: pairs[pair] for pair, result in results.items() if result.matched})
+    approximate = [pair for pair in matched if results[pair].approximate]
+    assert (len(pairs), pairs.total()) == (804, 16_643)
+    # Without matching case, 15,085 are equal. All of the approximate ones were read and are right.
+    assert (len(matched), matched.total()) == (404, 15_478)
+    assert (len(approximate), sum(matched[pair] for pair in approximate)) == (13, 124)
+    for wrong in [
+        ("Cooke for Congress", "Cooke for Congress Cooke for Congress"),
+        ("SCHIFF FOR SENATE", "Adam Schiff for Senate"),
+        ("ROYCE WHITE FOR SENATE", "ROUCE WHITE FOR SENATE"),
+        ("Hovde for Wisconsin", "Paid for by Hovde for Wisconsin"),
+    ]:
+        assert not results[wrong].matched
 
 
 def test_twenty_models_are_ranked_by_their_published_accuracy(emails):

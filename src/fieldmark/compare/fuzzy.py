@@ -50,7 +50,7 @@ class NumbersInText(StrEnum):
 
 
 def with_equal_numbers(
-    graded: Comparison, expected: Sequence[str], candidate: Sequence[str]
+    graded: Comparison, expected: Sequence[str], candidate: Sequence[str], *, in_order: bool = False
 ) -> Comparison:
     """Return the comparison, or a mismatch with its similarity if the numbers differ.
 
@@ -58,21 +58,27 @@ def with_equal_numbers(
     'numbers differ: 12 vs. 21'
     """
     expected_counts, candidate_counts = Counter(expected), Counter(candidate)
-    if expected_counts == candidate_counts:
+    if expected_counts != candidate_counts:
+        missing, extra = (
+            sorted((expected_counts - candidate_counts).elements()),
+            sorted((candidate_counts - expected_counts).elements()),
+        )
+        note = f"numbers differ: {first_few(missing)} vs. {first_few(extra)}"
+    elif in_order and list(expected) != list(candidate):
+        note = f"order of numbers differs: {first_few(expected)} vs. {first_few(candidate)}"
+    else:
         return graded
-    missing, extra = (
-        sorted((expected_counts - candidate_counts).elements()),
-        sorted((candidate_counts - expected_counts).elements()),
-    )
-    note = f"numbers differ: {_first_few(missing)} vs. {_first_few(extra)}"
     return graded._replace(matched=False, score=0.0, reason=Reason.GUARD_FAILED, note=note)
 
 
-def _first_few(numbers: Sequence[str]) -> str:
-    dots = ", …" if len(numbers) > _MAX_NAMED else ""
-    return (
-        ", ".join(shorten(number, _MAX_SHOWN) for number in numbers[:_MAX_NAMED]) + dots or "none"
-    )
+def first_few(words: Sequence[str]) -> str:
+    """Return the first words for a note.
+
+    >>> first_few(["1", "2", "3", "4"]), first_few([])
+    ('1, 2, 3, …', 'none')
+    """
+    dots = ", …" if len(words) > _MAX_NAMED else ""
+    return ", ".join(shorten(word, _MAX_SHOWN) for word in words[:_MAX_NAMED]) + dots or "none"
 
 
 def levenshtein_similarity(expected: str, candidate: str) -> float:
@@ -100,6 +106,7 @@ _SIMILARITY: Final[Mapping[Algorithm, Callable[[str, str], float]]] = {
     Algorithm.TOKEN_SET: _token_set_similarity,
 }
 """Functions of this module, because strategies are sent to worker processes."""
+_IN_ORDER: Final = frozenset({Algorithm.LEVENSHTEIN, Algorithm.JARO_WINKLER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +115,8 @@ class Fuzzy:
 
     Case, whitespace and Unicode forms are normalized unless `case_sensitive` is set. `ignore` lists
     what else is ignored: `punctuation`, `accents` and `white_space`. With `numbers: exact`, the
-    numbers inside both strings must be the same.
+    numbers inside both strings must be the same, with their signs, decimals and the letters behind
+    them, and in the same order unless the algorithm compares words in any order.
     """
 
     name: ClassVar[str] = "fuzzy"
@@ -153,7 +161,12 @@ class Fuzzy:
                 self._similarity(expected_text, candidate_text), self.threshold
             )
         if self.numbers is NumbersInText.EXACT and graded.matched:
-            return with_equal_numbers(graded, numbers_in(expected), numbers_in(candidate))
+            return with_equal_numbers(
+                graded,
+                numbers_in(expected),
+                numbers_in(candidate),
+                in_order=self.algorithm in _IN_ORDER,
+            )
         return graded
 
     @property

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import ClassVar, Final
+from itertools import accumulate
+from typing import ClassVar, Final, NamedTuple
 
 import orjson
 
@@ -23,49 +24,78 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal, integer_text
 from fieldmark.values.strategy_options import check_options
-from fieldmark.values.text import unified
+from fieldmark.values.text import unified, with_plain_marks
 
 _COERCED: Final = MATCHED._replace(coerced=True)
+_OTHER_PLACES: Final = Comparison.differs(note="separators are at different places")
+
+
+_BRACKETS: Final = re.compile(r"[\s()\[\]{}\"']+|#(?=\s*[0-9])")
+"""Treated like blanks."""
+_SEPARATOR: Final = re.compile(r"(?<=[^\W_])\s*(?:-+|/+|_+)\s*(?=[^\W_])|\s+")
+"""Dashes, slashes and underscores separate only letters and digits; others are signs or marks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identifier:
-    """Match identifiers with the same letters and digits, ignoring case and separators.
+    """Match identifiers with the same letters, digits, signs and marks, ignoring case.
 
-    All digits count, leading zeros too, and similar characters such as 0 and O differ. An integer
-    matches a string with the same digits.
+    All digits count, leading zeros too, and similar characters such as 0 and O differ. Dashes,
+    slashes, blanks, underscores and brackets between letters or digits are separators: one side may
+    have none of them, but if both sides have separators, they must be at the same places. One
+    separator is as good as another: AB-12, AB 12, AB/12 and AB12 match. An integer matches a string
+    with the same digits.
     """
 
     name: ClassVar[str] = "identifier"
     group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
-    normalization: ClassVar[str] = "case and separators are ignored"
+    normalization: ClassVar[str] = "case is ignored, and separators that one side lacks"
     reflexive: ClassVar[bool] = True
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Match identifiers with the same letters and digits.
+        """Match identifiers with the same letters, digits, signs and marks.
 
-        >>> Identifier().compare("INV-2024/007", "inv 2024 007").matched
+        >>> Identifier().compare("INV-2024/007", "inv2024007").matched
         True
+        >>> Identifier().compare("1-23", "12-3").note
+        'separators are at different places'
         """
         if equal(expected, candidate):
             return MATCHED
-        expected_id, candidate_id = letters_and_digits(expected), letters_and_digits(candidate)
+        expected_id, candidate_id = read_identifier(expected), read_identifier(candidate)
         if expected_id is None or candidate_id is None:
             return WRONG_TYPE
         coerced = isinstance(expected, str) != isinstance(candidate, str)
-        if expected_id == candidate_id:
-            return _COERCED if coerced else MATCHED
-        return WRONG_TYPE if coerced else DIFFERENT
+        if expected_id.text != candidate_id.text:
+            return WRONG_TYPE if coerced else DIFFERENT
+        places = (expected_id.separators, candidate_id.separators)
+        if all(places) and places[0] != places[1]:
+            return _OTHER_PLACES
+        return _COERCED if coerced else MATCHED
 
 
-def letters_and_digits(value: JsonValue) -> str | None:
-    """Return what counts in an identifier, or `None` if the value is not an identifier."""
+class IdentifierText(NamedTuple):
+    """What counts in an identifier, and the places in it where separators were."""
+
+    text: str
+    separators: tuple[int, ...] = ()
+
+
+def read_identifier(value: JsonValue) -> IdentifierText | None:
+    """Return what counts in a value, or `None` if it is not an identifier.
+
+    >>> read_identifier("INV-7")
+    IdentifierText(text='inv7', separators=(3,))
+    """
     if type(value) is int:
-        return integer_text(value)
+        return IdentifierText(integer_text(value))
     if not isinstance(value, str):
         return None
-    text = unified(value)
-    return "".join(filter(str.isalnum, text)) or text
+    text = with_plain_marks(unified(value))
+    parts = [part for part in _SEPARATOR.split(_BRACKETS.sub(" ", text).strip()) if part]
+    if not parts:
+        return IdentifierText(text)
+    return IdentifierText("".join(parts), tuple(accumulate(map(len, parts[:-1]))))
 
 
 # --- VAT numbers ----------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from fieldmark.model.outcome import Reason
 __all__ = [
     "DIFFERENT",
     "MATCHED",
+    "OPTIONAL_NOTE",
+    "SPELLING_NOTE",
     "WRONG_TYPE",
     "BatchComparator",
     "Comparator",
@@ -72,6 +74,10 @@ class Comparison(NamedTuple):
 
 MATCHED: Final = Comparison(matched=True, score=1.0)
 """The shared result for values that match."""
+
+SPELLING_NOTE: Final = "a letter of a long word differs"
+OPTIONAL_NOTE: Final = "a title, a legal form or an initial differs"
+"""The notes of names and addresses that match approximately, for a warning."""
 
 DIFFERENT: Final = Comparison.differs()
 WRONG_TYPE: Final = Comparison.wrong_type()

@@ -24,6 +24,7 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput, all_read, documents_of
+from fieldmark.model.comparison import OPTIONAL_NOTE, SPELLING_NOTE
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel, parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
@@ -71,6 +72,13 @@ _APPROXIMATE: Final = (
     (
         "used the built-in lexical provider, which approximates meaning without a model; "
         "configure a provider for semantic comparison"
+    ),
+)
+_SIMILAR_NAMES: Final = (
+    "comparison",
+    (
+        "of names or addresses matched although a title, a legal form, an initial or a letter of a "
+        "long word differs"
     ),
 )
 _AMBIGUOUS: Final = (
@@ -122,7 +130,16 @@ class CaseWarnings:
         self._counts: dict[str, int] = dict.fromkeys((*_UNREADABLE.values(), _ERROR), 0)
         self._first: dict[str, list[str]] = {problem: [] for problem in self._counts}
         self._flags: dict[tuple[str, str], int] = dict.fromkeys(
-            (_APPROXIMATE, _AMBIGUOUS, _FALLBACK, _SUSPICIOUS, _SUSPICIOUS_CASE, _VACUOUS), 0
+            (
+                _APPROXIMATE,
+                _SIMILAR_NAMES,
+                _AMBIGUOUS,
+                _FALLBACK,
+                _SUSPICIOUS,
+                _SUSPICIOUS_CASE,
+                _VACUOUS,
+            ),
+            0,
         )
 
     def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
@@ -151,9 +168,12 @@ class CaseWarnings:
                     for evaluation in result.evaluator_results
                 )
         comparisons = [comparison for own in outcomes for comparison in own.comparisons.values()]
-        flags[_APPROXIMATE] += sum([comparison.approximate for comparison in comparisons])
+        notes = [comparison.note for comparison in comparisons]
+        names = notes.count(SPELLING_NOTE) + notes.count(OPTIONAL_NOTE)
+        flags[_SIMILAR_NAMES] += names
+        flags[_APPROXIMATE] += sum([comparison.approximate for comparison in comparisons]) - names
         flags[_AMBIGUOUS] += sum([comparison.ambiguous for comparison in comparisons])
-        flags[_SUSPICIOUS] += [comparison.note for comparison in comparisons].count(INJECTION_NOTE)
+        flags[_SUSPICIOUS] += notes.count(INJECTION_NOTE)
 
     def _find_paths(self, cases: Sequence[Case]) -> None:
         """Remove the paths that the documents of these cases have."""

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonValue
 from fieldmark.values.currencies import currency_codes
+from fieldmark.values.text import GRADE, with_plain_marks
 
 Number: TypeAlias = int | float | Decimal
 """JSON numbers, and `Decimal` for numbers that were parsed from text."""
@@ -180,20 +181,46 @@ def _currencies(before: str, after: str) -> frozenset[str] | None:
 
 # --- numbers inside text --------------------------------------------------------------------------
 
-_GROUPED: Final = re.compile(r"(?<![0-9.,'])[1-9][0-9]{0,2}(?:[,'\u2019][0-9]{3})+(?![0-9])")
-_RUN: Final = re.compile(r"[0-9]+")
+_GROUPED: Final = re.compile(r"(?<![0-9.,'])[1-9][0-9]{0,2}(?:[,'][0-9]{3})+(?![0-9])")
+_THREE_PARTS: Final = re.compile(r"(?<![0-9])[0-9]+(?:([./-])[0-9]+)(?:\1[0-9]+)+")
+"""A date, a version or the like, whose separators may differ."""
+_ONE_NUMBER: Final = r"[0-9]+(?:[.,][0-9]+(?![.,]?[0-9]))?"
+_NUMBER: Final = re.compile(
+    rf"(?P<minus>(?<![\w)\]])-[^\w\s-]?)?"
+    rf"(?P<digits>(?:(?<![\w.])\.)?{_ONE_NUMBER}(?:(?:\s*-\s*|[:/]){_ONE_NUMBER})*)"
+    rf"(?P<behind>-\Z)?"
+    rf"(?:\s?\((?P<part>[^\W\d_]|[ivxlc]+)\)|\s?(?P<letter>[^\W\d_])(?![\w']|\s*[0-9]|\.\w))?"
+    rf"|{GRADE}"
+)
+_ZEROS: Final = re.compile(r"(?<![0-9.])0+(?=[0-9])")
+_SPACED: Final = re.compile(r"\s*-\s*")
 
 
 def numbers_in(text: str) -> list[str]:
-    """Return the digits of all numbers inside a text, without leading zeros.
+    """Return all numbers inside a text, with what makes them different numbers.
 
-    Thousands that are grouped by commas or apostrophes are one number.
+    That is their sign, their decimals, the numbers joined to them, and the letter behind them. A
+    grade such as A+ counts as a number. Leading zeros do not count, thousands that are grouped by
+    commas or apostrophes are one number, and the parts of a date are several.
 
-    >>> numbers_in("Unit 05, 12 Main Street, 1,240 units")
-    ['5', '12', '1240']
+    >>> numbers_in("Unit 05, 12 Main Street, 1,240 units at -1,5 to 10 - 20")
+    ['5', '12', '1240', '-1.5', '10-20']
+    >>> numbers_in("Paragraph 5(a) of 31.01.2024, grade A-")
+    ['5a', '31', '1', '2024', 'a-']
     """
-    joined = _GROUPED.sub(lambda match: re.sub("[^0-9]", "", match[0]), text)
-    return [digits.lstrip("0") or "0" for digits in _RUN.findall(joined)]
+    text = with_plain_marks(text).strip().lower()
+    text = _GROUPED.sub(lambda match: re.sub("[^0-9]", "", match[0]), text)
+    text = _THREE_PARTS.sub(lambda match: re.sub("[^0-9]", " ", match[0]), text)
+    return [_canonical(match) for match in _NUMBER.finditer(text)]
+
+
+def _canonical(match: re.Match[str]) -> str:
+    if match["digits"] is None:
+        return match[0]
+    digits = _ZEROS.sub("", _SPACED.sub("-", match["digits"].replace(",", ".")))
+    digits = f"0{digits}" if digits.startswith(".") else digits
+    sign = "-" if match["minus"] or match["behind"] else ""
+    return f"{sign}{digits}{match['part'] or match['letter'] or ''}"
 
 
 # --- tolerance ------------------------------------------------------------------------------------

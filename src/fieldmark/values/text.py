@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from enum import StrEnum
 from functools import lru_cache
@@ -51,6 +52,23 @@ def _unified_wide(text: str) -> str:
     return " ".join(normalize("NFKC", normalize("NFKC", text).casefold()).split())
 
 
+_PLAIN_MARKS: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
+        **dict.fromkeys("\u2019\u02bc", "'"),
+    }
+)
+
+
+def with_plain_marks(text: str) -> str:
+    """Replace all kinds of dashes and apostrophes by those of ASCII.
+
+    >>> with_plain_marks("\u22125\u20137")
+    '-5-7'
+    """
+    return text if text.isascii() else text.translate(_PLAIN_MARKS)
+
+
 class Ignored(StrEnum):
     """Parts of a text that a comparison can ignore."""
 
@@ -59,22 +77,47 @@ class Ignored(StrEnum):
     WHITE_SPACE = "white_space"
 
 
+NEGATIVE: Final = r"(?<![\w)\]])-(?=[^\w\s-]?\.?[0-9])|(?<=[0-9])-(?=\Z)"
+"""A minus before a number, or before its currency, or behind a number at the end of the text."""
+GRADE: Final = r"(?<![^\W_])[^\W\d_]{1,2}[+-]++(?!\w)"
+"""One or two letters with a sign, such as A+ or AB-."""
+_MARKS_IN_NUMBERS: Final = re.compile(
+    rf"(?<=[0-9])(?:[^\w\s()\[\]{{}}\"]|_)+(?=[0-9])|(?<![\w.])\.(?=[0-9])|(?<=[0-9])\s?[%‰]|{NEGATIVE}|{GRADE}"
+)
+"""Marks that are no punctuation: separators between digits, decimal points, percents and signs."""
+_DASH_BETWEEN_NUMBERS: Final = re.compile(r"(?<=[0-9])\s*-\s*(?=[0-9])")
+
+
 def ignoring(text: str, ignored: Collection[Ignored]) -> str:
     """Return a text without its ignored parts; a text without other parts is unchanged.
 
+    Signs, decimal points and separators between digits are no punctuation.
+
     >>> ignoring("Café-Bar, Inc.", [Ignored.PUNCTUATION, Ignored.ACCENTS])
     'CafeBar Inc'
+    >>> ignoring("(10 - 20): -1.5", [Ignored.PUNCTUATION])
+    '10-20 -1.5'
     """
     remaining = text
     if Ignored.ACCENTS in ignored and not remaining.isascii():
         remaining = "".join(char for char in normalize("NFD", remaining) if not combining(char))
         remaining = normalize("NFC", remaining)
     if Ignored.PUNCTUATION in ignored:
-        remaining = "".join(char for char in remaining if not category(char).startswith("P"))
-        remaining = " ".join(remaining.split())
+        remaining = _without_punctuation(remaining)
     if Ignored.WHITE_SPACE in ignored:
         remaining = "".join(remaining.split())
     return remaining or text
+
+
+def _without_punctuation(text: str) -> str:
+    text = _DASH_BETWEEN_NUMBERS.sub("-", with_plain_marks(text.strip()))
+    kept = {place for mark in _MARKS_IN_NUMBERS.finditer(text) for place in range(*mark.span())}
+    remaining = (
+        char
+        for place, char in enumerate(text)
+        if place in kept or not category(char).startswith("P")
+    )
+    return " ".join("".join(remaining).split())
 
 
 def folded(text: str) -> str:

@@ -76,12 +76,12 @@ fields:
   - {path: state, match: exact}
   # numbers, compared by value; text that cannot be read never matches; x-fieldmark: tolerance
   - {path: total, match: numeric_tolerance, tolerance: 0.01}
-  # named like names, words in any order and spelling; numbers must be the same
-  - {path: vendor.name, match: name, threshold: 0.85}
+  # named like names, words in any order; legal forms and initials may differ
+  - {path: vendor.name, match: name}
   # named like e-mail addresses, ignoring case; text that cannot be read never matches
   - {path: vendor.email, match: email}
-  # named like names, words in any order and spelling; numbers must be the same
-  - {path: vendor.parent.name, match: name, threshold: 0.85}
+  # named like names, words in any order; legal forms and initials may differ
+  - {path: vendor.parent.name, match: name}
   # named like e-mail addresses, ignoring case; text that cannot be read never matches
   - {path: vendor.parent.email, match: email}
   # items aligned by similarity of description; order does not matter

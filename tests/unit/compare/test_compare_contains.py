@@ -35,3 +35,4 @@ def test_only_strings_contain_strings():
 def test_ignored_parts_make_no_difference():
     assert Contains(ignore=["punctuation"]).compare("Acme Inc", "The Acme, Inc. Group").matched
     assert not Contains(ignore=["punctuation"]).compare("...", "a, b").matched
+    assert not Contains(ignore=["punctuation"]).compare("15", "weighs 1.5 kg").matched

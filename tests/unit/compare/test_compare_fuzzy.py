@@ -85,7 +85,16 @@ def test_what_makes_no_difference(options, expected, candidate, similarity):
         pytest.param({}, "1,240 units of it", "1240 units of it", "", id="grouped-digits"),
         pytest.param({}, "Unit 05 of it", "Unit 5 of it", "", id="leading-zeros"),
         pytest.param({"algorithm": "token_sort"}, "5 of 12 units", "units of 12, 5", "", id="any-order"),
-        pytest.param({"ignore": ["punctuation"]}, "1.5 kg of flour", "15 kg of flour", "numbers differ: 1, 5 vs. 15", id="punctuation-in-numbers-counts"),
+        pytest.param({"ignore": ["punctuation"]}, "1.5 kg of flour", "15 kg of flour", "numbers differ: 1.5 vs. 15", id="punctuation-in-numbers-counts"),
+        pytest.param({}, "100 EUR", "-100 EUR", "numbers differ: 100 vs. -100", id="sign"),
+        pytest.param({}, "Paragraph 5(a) applies", "Paragraph 5(b) applies", "numbers differ: 5a vs. 5b", id="letter-behind-a-number"),
+        pytest.param({}, "Model A+ sensor kit", "Model A- sensor kit", "numbers differ: a+ vs. a-", id="letter-with-a-sign"),
+        pytest.param({}, "Pack of 1.5 kg of flour", "Pack of 5.1 kg of flour", "numbers differ: 1.5 vs. 5.1", id="digits-around-the-point"),
+        pytest.param({}, "Pack of 1.05 kg of flour", "Pack of 1.5 kg of flour", "numbers differ: 1.05 vs. 1.5", id="zero-behind-the-point"),
+        pytest.param({}, "Takes 1-5 hours at most", "Takes 1.5 hours at most", "numbers differ: 1-5 vs. 1.5", id="range-or-decimal"),
+        pytest.param({}, "Takes 1-5 hours at most", "Takes 1 – 5 hours at most", "", id="blanks-around-a-dash"),
+        pytest.param({}, "Milk 1,5 l in bottles", "Milk 1.5 l in bottles", "", id="decimal-comma"),
+        pytest.param({}, "Delivery of 12 boxes in 3 days", "Delivery of 3 boxes in 12 days", "order of numbers differs: 12, 3 vs. 3, 12", id="order"),
     ],
 )  # fmt: skip
 def test_exact_numbers_inside_similar_text(options, expected, candidate, note):

@@ -61,7 +61,7 @@ def test_rule_has_the_threshold_of_its_calibration(folder, text):
         pytest.param(f"fields: [{RULE.replace('name.json', '../name.json')}]", "is outside the directory of the configuration file", id="outside"),
         pytest.param(f"fields: [{RULE.replace('name.json', 'rules.json')}]", "rules.json: not the result of a calibration", id="another-file"),
         pytest.param(f"fields: [{RULE.replace('name.json', 'empty.json')}]", "empty.json: the calibration has no threshold", id="no-threshold-in-the-file"),
-        pytest.param(f"fields: [{RULE.replace('fuzzy', 'name')}]", "name.json was measured for fuzzy, not for name", id="another-comparator"),
+        pytest.param(f"fields: [{RULE.replace('fuzzy', 'semantic')}]", "name.json was measured for fuzzy, not for semantic", id="another-comparator"),
         pytest.param(f"fields: [{RULE.replace('fuzzy', 'fuzzy, algorithm: jaro_winkler, ignore: [accents]')}]", "name.json was measured with other options of fuzzy: algorithm, ignore", id="other-options"),
         pytest.param(f"fields: [{RULE.replace('fuzzy', 'exact')}]", "option 'threshold' is not supported by exact", id="comparator-without-a-threshold"),
     ],

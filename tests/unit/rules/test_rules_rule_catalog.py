@@ -41,8 +41,6 @@ def test_only_comparators_with_a_threshold_have_one():
         "fuzzy",
         "semantic",
         "auto",
-        "name",
-        "address",
         "iou",
         "distance",
         "FUZZY",

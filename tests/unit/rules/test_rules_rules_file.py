@@ -403,7 +403,7 @@ def _problems(text: str) -> list[str]:
         pytest.param("match: fuzzy, match_fields: [a]", "1:38: option 'match_fields' is not supported by fuzzy; supported options: algorithm, threshold, case_sensitive, ignore, numbers; 'match_fields' is an option of aligner: greedy, optimal", id="aligner-option-with-match"),
         pytest.param("align: greedy, algorithm: x", "1:39: option 'algorithm' is not supported by greedy; supported options: match_fields, threshold, similarity; 'algorithm' is an option of match type: fuzzy", id="match-option-with-align"),
         pytest.param("align: greedy, key: x", "1:39: option 'key' is not supported by greedy; supported options: match_fields, threshold, similarity; 'key' is an option of aligner: key", id="option-of-another-aligner"),
-        pytest.param("threshold: 1", "1:24: option 'threshold' requires a match type; it is an option of: fuzzy, semantic, name, address, iou, distance, auto", id="option-without-match"),
+        pytest.param("threshold: 1", "1:24: option 'threshold' requires a match type; it is an option of: fuzzy, semantic, iou, distance, auto", id="option-without-match"),
         pytest.param("match_fields: [a]", "1:24: option 'match_fields' requires an aligner; it is an option of: greedy, optimal", id="aligner-option-without-align"),
         pytest.param("match: numeric_tolerance, tolerance: not a number", "1:61: tolerance: expected a number, got 'not a number'", id="string-as-tolerance"),
         pytest.param("match: date, order: dmy, formats: [ISO]", "1:44: order: has no effect with formats", id="order-and-formats"),

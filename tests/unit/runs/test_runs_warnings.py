@@ -15,6 +15,7 @@ from fieldmark.align.optimal import Optimal
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import Exact
 from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.token_sets import Name
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING
@@ -242,17 +243,30 @@ def test_rule_below_a_field_with_its_own_rule_is_not_said_to_be_absent():
 
 def test_uncertain_comparisons_are_counted():
     rules = Rules(
-        fields=(Rule(path="day", comparator=DateMatch()), Rule(path="text", comparator=Semantic()))
+        fields=(
+            Rule(path="day", comparator=DateMatch()),
+            Rule(path="text", comparator=Semantic()),
+            Rule(path="**.name", comparator=Name()),
+        )
     )
     pair = (
-        {"day": "01/02/2024", "text": "net 30 days"},
-        {"day": "2024-01-02", "text": "30 days net"},
+        {"day": "01/02/2024", "text": "net 30 days", "name": "Acme", "buyer": {"name": "Farnon"}},
+        {
+            "day": "2024-01-02",
+            "text": "30 days net",
+            "name": "Acme Ltd",
+            "buyer": {"name": "Fernon"},
+        },
     )
     totals = counted([Case("1", *pair), Case("2", *pair)], rules)
     assert totals.warnings.uncertain() == [
         (
             "2 string comparisons used the built-in lexical provider, which approximates meaning "
             "without a model; configure a provider for semantic comparison"
+        ),
+        (
+            "4 comparisons of names or addresses matched although a title, a legal form, an "
+            "initial or a letter of a long word differs"
         ),
         "2 ambiguous values could also be another date (read as month first), number or currency; set `order` or `formats`, `number_format`, or `currency` on the field",
     ]

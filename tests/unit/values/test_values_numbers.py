@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fieldmark.values.currencies import currencies
-from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, read_amount
+from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, numbers_in, read_amount
 
 SCRIPTS = Path(__file__).parents[3] / "scripts"
 
@@ -49,6 +49,26 @@ SCRIPTS = Path(__file__).parents[3] / "scripts"
 )
 def test_numbers_in_values(value, number):
     assert as_number(value) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        pytest.param("Unit 05 of 1,240", ["5", "1240"], id="zeros-and-thousands"),
+        pytest.param("1.50 or 1,50 or .5", ["1.50", "1.50", "0.5"], id="decimals"),
+        pytest.param("1.05 is not 1.5", ["1.05", "1.5"], id="zeros-behind-the-point"),
+        pytest.param("-100 or \u2212100 or -$100 or 100-", ["-100", "-100", "-100", "-100"], id="signs"),
+        pytest.param("INV-7 (8)-9", ["7", "8", "9"], id="dashes-behind-words"),
+        pytest.param("10-20, 10 \u2013 20, 1:5, 1/5", ["10-20", "10-20", "1:5", "1/5"], id="joined"),
+        pytest.param("31.01.2024, 2024-01-31T10:30", ["31", "1", "2024", "2024", "1", "31", "10:30"], id="dates"),
+        pytest.param("1.2.3.4", ["1", "2", "3", "4"], id="version"),
+        pytest.param("5(a), 5 (ii), 12A, 12 N. Main", ["5a", "5ii", "12a", "12n"], id="letters-behind"),
+        pytest.param("5 x 7, 5x7, 5 kg, 5 p.m., 5 o'clock", ["5", "7", "5", "7", "5", "5", "5"], id="other-words-behind"),
+        pytest.param("A+, AB-, C++, pre-, T-shirt", ["a+", "ab-", "c++"], id="letters-with-a-sign"),
+    ],
+)  # fmt: skip
+def test_numbers_inside_text(text, numbers):
+    assert numbers_in(text) == numbers
 
 
 @pytest.mark.parametrize(

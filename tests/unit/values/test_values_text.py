@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.values.text import (
+    Ignored,
     did_you_mean,
     exact_text,
     folded,
+    ignoring,
     nearest,
     normalized,
     replace_surrogates,
@@ -112,3 +114,26 @@ def test_lone_surrogates_are_replaced(text, expected):
 def test_word_that_was_meant(word, meant):
     words = ["exact", "numeric_tolerance", "partial_date_with_a_year", "partial_text_of_a_value"]
     assert did_you_mean(word, words) == (f"did you mean {meant!r}?" if meant else "")
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        pytest.param("Acme, Inc.", "Acme Inc", id="punctuation"),
+        pytest.param("1.5 or 1,240", "1.5 or 1,240", id="decimals-and-thousands"),
+        pytest.param("12:30, 1/2, 1_0", "12:30 1/2 1_0", id="between-digits"),
+        pytest.param("10 \u2013 20", "10-20", id="dash-with-blanks-between-digits"),
+        pytest.param("1\u2019240", "1'240", id="typographic-apostrophe-between-digits"),
+        pytest.param("5.", "5", id="full-stop-behind-a-number"),
+        pytest.param("about .5", "about .5", id="point-before-digits"),
+        pytest.param("x -5, (-$6)", "x -5 -$6", id="minus-before-a-number"),
+        pytest.param("5.25-", "5.25-", id="minus-behind-a-number"),
+        pytest.param("INV-5, T-shirt - new", "INV5 Tshirt new", id="dashes-in-words"),
+        pytest.param("(555)-0123", "5550123", id="dash-behind-a-bracket"),
+        pytest.param("A- or AB-, pre- and", "A- or AB- pre and", id="letters-with-a-sign"),
+        pytest.param("5% of 7 \u2030", "5% of 7 \u2030", id="percent"),
+        pytest.param("---", "---", id="nothing-else"),
+    ],
+)
+def test_marks_of_numbers_are_no_punctuation(text, without):
+    assert ignoring(text, [Ignored.PUNCTUATION]) == without

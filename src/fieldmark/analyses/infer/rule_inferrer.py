@@ -22,7 +22,7 @@ from fieldmark.analyses.value_kinds import (
     phone_is_available,
     readers_of,
 )
-from fieldmark.compare.identifier import letters_and_digits
+from fieldmark.compare.identifier import Identifier, read_identifier
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
@@ -79,6 +79,9 @@ NAME_WORDS: Final = _words(
     "name vendor supplier merchant company customer buyer seller author organization committee "
     "borrower lender employer employee insured agent"
 )
+AMOUNT_WORDS: Final = _words(
+    "amount total subtotal price cost sum fee tax balance due paid net gross"
+)
 
 BOOLEANS: Final[Proposal] = {"match": "boolean"}, "booleans"
 INTEGERS: Final[Proposal] = (
@@ -87,17 +90,18 @@ INTEGERS: Final[Proposal] = (
 )
 EMAILS: Final[Proposal] = {"match": "email"}, "e-mail addresses, ignoring case"
 WEB_ADDRESSES: Final[Proposal] = {"match": "url"}, "web addresses, compared after normalization"
+CODES: Final[Proposal] = {"match": "exact"}, "codes, compared exactly"
 IDENTIFIERS: Final[Proposal] = (
     {"match": "identifier"},
     "identifiers, ignoring case and separators; all digits count",
 )
 ADDRESSES: Final[Proposal] = (
-    {"match": "address", "threshold": 0.85},
-    "addresses, words in any order and spelling; numbers must be the same",
+    {"match": "address"},
+    "addresses, words in any order; numbers must be the same",
 )
 NAMES: Final[Proposal] = (
-    {"match": "name", "threshold": 0.85},
-    "names, words in any order and spelling; numbers must be the same",
+    {"match": "name"},
+    "names, words in any order; legal forms and initials may differ",
 )
 SHORT_TEXT: Final[Proposal] = (
     {"match": "fuzzy", "threshold": 0.85, "numbers": "exact"},
@@ -176,6 +180,7 @@ _LOWER_THRESHOLDS: Final = (0.4, 0.3, 0.2, 0.1)
 """Tried for lists whose items are not similar enough under the rules for their fields."""
 _IN_FORM: Final = (Difference.CASE, Difference.WHITESPACE)
 _ALIGNER: Final = Auto()
+_IDENTIFIER: Final = Identifier()
 
 
 class RuleInferrer:
@@ -440,7 +445,10 @@ class AttributeEvidence:
 
     `readings` count the scalars of the ground truth by the ways in which they can be read, with a
     few examples; `candidate_readings` count scalars of candidates. `texts` are the first distinct
-    strings. `item_fields` are the names of fields in items of lists, `items_in_lists` and
+    strings. `prefixed_numbers` counts whole numbers behind letters that can be a currency, such as
+    R1001, and `has_amounts` says whether there are other amounts, both on either side.
+    `different_identifiers` counts equal numbers that are different as identifiers.
+    `item_fields` are the names of fields in items of lists, `items_in_lists` and
     `distinct_in_lists` count values in lists of several items. `sample` contains lists on which
     rules are tried.
     """
@@ -468,6 +476,9 @@ class AttributeEvidence:
     proper_names: int = 0
     postal_addresses: int = 0
     has_decimal_mark: bool = False
+    has_amounts: bool = False
+    prefixed_numbers: int = 0
+    different_identifiers: int = 0
     most_decimals: int = 0
     differences: Counter[Difference] = field(default_factory=Counter)
     equal_kinds: Counter[ValueKind] = field(default_factory=Counter)
@@ -512,8 +523,9 @@ class AttributeEvidence:
         kind = kind_of_value(value)
         self.kinds[kind] += 1
         if len(self._distinct) < _MAX_DISTINCT:
+            identifier = read_identifier(value)
             self._distinct.add(hash(typed_key(value)))
-            self._distinct_ids.add(hash(letters_and_digits(value)))
+            self._distinct_ids.add(hash(identifier and identifier.text))
         if isinstance(value, float):
             self.most_decimals = max(self.most_decimals, decimals(value))
         readers = readers_of(value)
@@ -548,6 +560,9 @@ class AttributeEvidence:
                 self.years = min(first, year), max(last, year)
         elif not readers.isdisjoint(_NUMBER_FORMATS):
             amount = read_amount(text)
+            is_prefixed = _PREFIXED_NUMBER.match(text.strip()) is not None
+            self.prefixed_numbers += is_prefixed
+            self.has_amounts |= not (is_prefixed or text.strip().isdecimal())
             if amount is not None and amount.currencies:
                 known = self.currencies
                 meant = amount.currencies
@@ -563,12 +578,15 @@ class AttributeEvidence:
             return
         difference = difference_of(expected, candidate)
         self.differences[difference] += 1
+        if difference is Difference.NUMBER_FORMAT:
+            self.different_identifiers += not _IDENTIFIER.compare(expected, candidate).matched
         if not scalar or isinstance(candidate, list | dict):
             return
         readers = readers_of(candidate)
         self.candidate_readings[readers] += 1
         if isinstance(candidate, str):
             self._add_meaning(candidate, readers)
+        self.has_amounts |= isinstance(candidate, float)
         if difference is Difference.NONE:
             self.equal_kinds[kind_of_value(expected)] += 1
         else:
@@ -663,6 +681,7 @@ class AttributeEvidence:
         )
 
 
+_PREFIXED_NUMBER: Final = re.compile(r"[^\W\d_]+-?[0-9]+\Z")
 _DECIMAL_MARK: Final = re.compile(r"[0-9][.,][0-9]")
 _TIME: Final = re.compile(r"[0-9]:[0-9]{2}")
 _STOP_WORDS: Final = frozenset(
@@ -724,10 +743,14 @@ def _rule(path: str, settings: Settings, reason: str, evidence: AttributeEvidenc
     counts = [plural(evidence.values, "value")]
     if evidence.empty:
         counts.append(f"{evidence.empty:,} empty")
+    differences = evidence.differences.copy()
+    if settings["match"] == Identifier.name:
+        differences[Difference.NUMBER_FORMAT] -= evidence.different_identifiers
+        differences[Difference.OTHER] += evidence.different_identifiers
     counts += [
-        f"{difference}: {evidence.differences[difference]:,}"
+        f"{difference}: {differences[difference]:,}"
         for difference in Difference
-        if difference is not Difference.NONE and evidence.differences[difference]
+        if difference is not Difference.NONE and differences[difference]
     ]
     return InferredRule(path=path, settings=settings, reason=f"{reason} ({', '.join(counts)})")
 
@@ -909,6 +932,20 @@ def _is_identifier(evidence: AttributeEvidence) -> bool:
     return _is_code(evidence) and _differs_in_form(evidence)
 
 
+def _are_prefixed_numbers(evidence: AttributeEvidence) -> bool:
+    """Whether values such as R1001 are identifiers: there is no amount, also not by the name."""
+    return (
+        evidence.prefixed_numbers > 0
+        and not evidence.has_amounts
+        and _nearly_all(*_AMOUNTS)(evidence)
+        and not is_named(evidence.path, AMOUNT_WORDS)
+    )
+
+
+def _propose_identifier(evidence: AttributeEvidence) -> Proposal:
+    return CODES if evidence.looks_alike_as_identifiers else IDENTIFIERS
+
+
 def _differs_in_form(evidence: AttributeEvidence) -> bool:
     return any(evidence.differences[difference] for difference in _IN_FORM)
 
@@ -1010,7 +1047,8 @@ _COMPARATOR_RULES: Final = (
         _is_identifier,
         _always(IDENTIFIERS),
     ),
-    _ComparatorRule(_is_code, _fixed("codes, compared exactly", match="exact")),
+    _ComparatorRule(_are_prefixed_numbers, _propose_identifier),
+    _ComparatorRule(_is_code, _always(CODES)),
     _ComparatorRule(_readable_as(*_AMOUNTS), _propose_number),
     _ComparatorRule(
         lambda evidence: evidence.share(*_OF_DIGITS) * 2 > 1,
