@@ -44,6 +44,7 @@ from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.labels import Label
 from fieldmark.runs.provider_set import ProviderSet, for_run
+from fieldmark.runs.regions import stored_reading, with_reader_rules
 from fieldmark.runs.reviews import (
     Change,
     Decision,
@@ -784,6 +785,7 @@ def _settings(
         )
     options = manifest.options or {}
     named_rules = rules if rules is not None else cast("RulesLike", options.get("rules"))
+    reading = stored_reading(stored.summary)
 
     def with_options(rules: RulesLike) -> Settings:
         run_options: RunOptions = {
@@ -793,10 +795,11 @@ def _settings(
             "allow_code": allow_code,
             "confidence": None,
         }
-        return resolve_settings(**run_options)
+        return with_reader_rules(resolve_settings(**run_options), reading)
 
     def alone(rules: RulesLike) -> Settings:
-        return resolve_settings(rules=rules, default=stored.convention, allow_code=allow_code)
+        settings = resolve_settings(rules=rules, default=stored.convention, allow_code=allow_code)
+        return with_reader_rules(settings, reading)
 
     ways: list[tuple[RulesLike, Callable[[RulesLike], Settings]]] = []
     if rules is None and (own_rules := stored_rules(stored)) is not None:
