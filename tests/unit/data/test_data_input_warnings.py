@@ -20,18 +20,15 @@ def warnings_of(truth, candidate, **options):
 
 
 @pytest.fixture
-def truth(tmp_path):
-    path = tmp_path / "truth.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in TRUTH))
-    return path
+def truth(write):
+    return write("truth.jsonl", TRUTH)
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_no_common_id_is_a_warning(tmp_path, truth, in_memory):
+def test_no_common_id_is_a_warning(write, truth, in_memory):
     renamed = [{**row, "id": f"x-{place}"} for place, row in enumerate(TRUTH)]
-    path = tmp_path / "candidate.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in renamed))
-    warnings = warnings_of(*((TRUTH, renamed) if in_memory else (truth, path)))
+    files = truth, write("candidate.jsonl", renamed)
+    warnings = warnings_of(*((TRUTH, renamed) if in_memory else files))
     assert warnings[0] == (
         "no rows paired: the two inputs have no id in common "
         "(ground truth: 'inv-1', 'inv-2', …; predictions: 'x-0', 'x-1', …); "
@@ -97,22 +94,15 @@ def test_one_common_id_is_enough(candidate):
         ),
     ],
 )
-def test_unreadable_file_is_a_warning_with_its_likely_format(tmp_path, truth, content, likely):
-    path = tmp_path / "candidate.jsonl"
-    path.write_text(content)
-    warnings = warnings_of(truth, path)
-    assert [
-        text for text in warnings if f"cannot parse any row; the file looks like {likely}" in text
-    ]
-    warnings = warnings_of(path, truth)
-    assert [
-        text for text in warnings if f"cannot parse any row; the file looks like {likely}" in text
-    ]
+def test_unreadable_file_is_a_warning_with_its_likely_format(write, truth, content, likely):
+    path = write("candidate.jsonl", content)
+    warning = f"cannot parse any row; the file looks like {likely}"
+    for inputs in ((truth, path), (path, truth)):
+        assert any(warning in text for text in warnings_of(*inputs)), inputs
 
 
-def test_single_unreadable_row_is_no_warning_about_the_file(tmp_path, truth):
-    path = tmp_path / "candidate.jsonl"
-    path.write_text("id,total\n" + json.dumps(TRUTH[1]) + "\n")
+def test_single_unreadable_row_is_no_warning_about_the_file(write, truth):
+    path = write("candidate.jsonl", "id,total\n" + json.dumps(TRUTH[1]) + "\n")
     assert not [text for text in warnings_of(truth, path) if "looks like" in text]
 
 
@@ -209,15 +199,14 @@ def test_mostly_unparseable_predictions_are_a_warning():
     assert warnings_of(truth, many)[0] == "cannot parse 2 of 3 predictions"
 
 
-def test_unreadable_rows_are_not_rows_without_ids(tmp_path, truth):
-    path = tmp_path / "broken.jsonl"
-    path.write_text('{"id": "inv-1", \n{"id": "inv-2", \n')
+def test_unreadable_rows_are_not_rows_without_ids(write, truth):
+    path = write("broken.jsonl", '{"id": "inv-1", \n{"id": "inv-2", \n')
     for warnings in (warnings_of(path, truth), warnings_of(truth, path)):
         assert not any("no ids" in text for text in warnings)
 
 
 @pytest.mark.parametrize("kind", ["memory", "jsonl", "json", "text", "paired"])
-def test_first_nan_of_predictions_is_reported_with_its_case_and_key(tmp_path, kind):
+def test_first_nan_of_predictions_is_reported_with_its_case_and_key(write, kind):
     nan, inf = float("nan"), float("inf")
     documents = [{"line": [{"total": each}], "net": each} for each in (1, nan, inf, 2)]
     rows = [{"id": f"inv-{n}", "candidate": each} for n, each in enumerate(documents)]
@@ -228,10 +217,7 @@ def test_first_nan_of_predictions_is_reported_with_its_case_and_key(tmp_path, ki
         truth, rows = [{**one, **other} for one, other in zip(truth, rows, strict=True)], None
     given = rows or truth
     if kind in ("jsonl", "json"):
-        path = tmp_path / f"p.{kind}"
-        lines = [json.dumps(row) for row in given]
-        path.write_text("\n".join(lines) if kind == "jsonl" else json.dumps(given))
-        rows = path
+        rows = write(f"p.{kind}", given)
     stream = open_pairs(truth) if rows is None else open_pairs(truth, rows)
     assert sum(map(len, stream.batches())) == 4
     [warning] = [text for text in stream.warnings if "NaN" in text]
@@ -249,24 +235,16 @@ def test_nan_is_reported_with_its_row_and_key():
         assert not any("no ids" in text for text in stream.warnings)
 
 
-def test_first_nan_is_reported_if_lines_are_left_unparsed(tmp_path):
+def test_first_nan_is_reported_if_lines_are_left_unparsed(write):
     rows = [{"id": str(n), "total": float("nan") if n == 70 else n} for n in range(90)]
-    for name, total in (("truth", 1), ("candidate", None)):
-        content = [row if total is None else {**row, "total": total} for row in rows]
-        lines = "".join(json.dumps(row) + "\n" for row in content)
-        (tmp_path / f"{name}.jsonl").write_text(lines)
-    run = fm.score(tmp_path / "truth.jsonl", tmp_path / "candidate.jsonl")
+    truth = write("truth.jsonl", [{**row, "total": 1} for row in rows])
+    run = fm.score(truth, write("candidate.jsonl", rows))
     assert run.summary.warnings[0].endswith("which match nothing (1; first: case '70', total)")
 
 
-def test_numbers_and_keys_are_counted_once_if_predictions_are_in_another_order(tmp_path):
-    numbers = range(10_000)
-    truth = "".join(f'{{"id": "{n}", "a": {n}}}\n' for n in numbers)
-    found = "".join(
-        f'{{"id": "{n}", "a": {"NaN" if n % 1_000 == 0 else n}}}\n' for n in reversed(numbers)
-    )
-    (tmp_path / "truth.jsonl").write_text(truth)
-    (tmp_path / "found.jsonl").write_text(found)
-    run = fm.score(tmp_path / "truth.jsonl", tmp_path / "found.jsonl")
+def test_numbers_and_keys_are_counted_once_if_predictions_are_in_another_order(write):
+    rows = [{"id": str(n), "a": n} for n in range(10_000)]
+    found = [{**row, "a": float("nan") if row["a"] % 1_000 == 0 else row["a"]} for row in rows]
+    run = fm.score(write("truth.jsonl", rows), write("found.jsonl", found[::-1]))
     (warning,) = run.summary.warnings
     assert warning.endswith("which match nothing (10; first: case '0', a)")

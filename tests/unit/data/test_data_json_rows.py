@@ -153,7 +153,7 @@ def test_documents_are_parsed_if_the_other_input_is_not_jsonl(files, tmp_path):
     truth, _ = files(documents(), [])
     (tmp_path / "found.json").write_text(json.dumps(documents()))
     for found in (tmp_path / "found.json", documents()):
-        assert lines_in(cases_of((truth, found))[0]) == (0, 0)
+        assert lines_in(cases_of((truth, found))[0]) == (0, 0), type(found)
 
 
 def test_single_file_with_both_sides_is_parsed(files):

@@ -19,7 +19,6 @@ from fieldmark.data.row_layout import (
     paired_keys,
 )
 from fieldmark.data.rows import RowBlock
-from fieldmark.errors import DataError
 
 
 def block(*rows):
@@ -29,20 +28,6 @@ def block(*rows):
 @pytest.mark.parametrize(
     ("role", "options", "row", "layout"),
     [
-        pytest.param(
-            Role.TRUTH,
-            Inputs(expected_key="answer"),
-            {"id": "1", "answer": {"a": 1}},
-            Layout(id_key="id", value_key="answer"),
-            id="named-key-that-is-not-usual",
-        ),
-        pytest.param(
-            Role.TRUTH,
-            Inputs(expected_key="answer"),
-            {"id": "1", "expected": {"a": 0}, "answer": {"a": 1}},
-            Layout(id_key="id", value_key="answer"),
-            id="named-key-beside-a-usual-one",
-        ),
         pytest.param(
             Role.TRUTH,
             Inputs(expected_key="label"),
@@ -63,16 +48,6 @@ def block(*rows):
             {"output": {"a": 0}, "label": {"a": 1}},
             Layout(value_key="output"),
             id="key-named-for-the-other-side-only",
-        ),
-        pytest.param(
-            Role.TRUTH,
-            Inputs(id_key="number"),
-            {"id": "1", "number": 7, "total": 3},
-            Layout(id_key="number"),
-            id="named-id-key",
-        ),
-        pytest.param(
-            Role.TRUTH, Inputs(id_key=""), {"id": "1", "total": 3}, Layout(), id="no-id-key"
         ),
         pytest.param(
             Role.CANDIDATE,
@@ -112,18 +87,6 @@ def test_first_row_with_the_named_key_determines_the_layout():
     rows = block({"id": "1", "note": "none"}, "text", {"case_id": "2", "answer": {"a": 1}})
     layout, _ = detect_layout(rows, Role.TRUTH, Inputs(expected_key="answer"), name="x")
     assert layout == Layout(id_key="case_id", value_key="answer")
-
-
-@pytest.mark.parametrize("role", list(Role))
-def test_named_key_that_no_row_has_is_an_error(role):
-    options = Inputs(expected_key="answer", candidate_key="answer")
-    with pytest.raises(DataError, match="key 'answer' not found in the rows; keys: expected, id"):
-        detect_layout(block({"id": "1", "expected": {"a": 0}}), role, options, name="x")
-
-
-def test_named_id_key_that_the_rows_lack_is_an_error():
-    with pytest.raises(DataError, match="id key 'number' not found in the rows; keys: id"):
-        detect_layout(block({"id": "1"}), Role.TRUTH, Inputs(id_key="number"), name="x")
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,7 @@ from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError, OptionError
 from fieldmark.model.case import CaseInput
-from row_files import cases_of, lines
-
-
-@pytest.fixture
-def write(tmp_path):
-    def written(name, content):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        if not isinstance(content, str):
-            content = lines(content)
-        path.write_text(content, "utf-8")
-        return path
-
-    return written
+from row_files import cases_of
 
 
 @pytest.mark.parametrize(
@@ -56,12 +43,6 @@ def write(tmp_path):
             {"id_key": "doc,page"},
             ("a,2", {"a": 1}, {"a": 2}),
             id="composite-id-of-envelopes",
-        ),
-        pytest.param(
-            {"number": "a", "expected": {"a": 1}, "output": {"a": 2}},
-            {"id_key": "number"},
-            ("a", {"a": 1}, {"a": 2}),
-            id="named-id-of-envelopes",
         ),
     ],
 )

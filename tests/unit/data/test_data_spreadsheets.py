@@ -23,16 +23,6 @@ def documents_of(path, options=None):
     return [case.expected for batch in stream.batches() for case in batch], stream.notes
 
 
-@pytest.fixture
-def write(tmp_path):
-    def written(name, content):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return written
-
-
 @pytest.mark.parametrize(
     ("text", "document", "note"),
     [

@@ -25,10 +25,6 @@ def dump(value):
     return json.dumps(value)
 
 
-def write_hex(digits):
-    sys.stdout.buffer.write(bytes.fromhex(digits))
-
-
 def echo():
     import json
 
@@ -287,7 +283,7 @@ LINE_BEHAVIORS = {
 BEHAVIORS = {
     f.__name__: f
     for f in (
-        write, write_hex, echo, write_large, write_nested, write_slowly, write_and, write_stderr,
+        write, echo, write_large, write_nested, write_slowly, write_and, write_stderr,
         write_stderr_and, flood, close, sleep, ignore_sigterm, exit_with, kill_self, crash,
         start_child, start_grandchild, daemon, detached_child, background_child_without_env,
         background_child, background_output, many_children, use_memory, limits, environment,

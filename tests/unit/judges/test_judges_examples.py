@@ -7,6 +7,7 @@ import random
 import re
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -158,11 +159,34 @@ def test_an_invalid_setting_is_an_error_with_a_message(name, config, message):
     assert "Traceback" not in score.reasoning
 
 
-# --- header_confusion -----------------------------------------------------------------------------
+# --- judges of fields ----------------------------------------------------------------------------
 
 LINES = {"lines": [{"amount": 1}, {"amount": 2}]}
+NAMES = {"a": "Acme Shipping", "b": "Global Trade Co"}
 
 
+def fuzzy(algorithm, paths):
+    """Return an example that compares fields by similarity, with different thresholds."""
+    limits = dict(zip(paths, (0.85, 0.9), strict=False))
+    rules = tuple(
+        Rule(path=path, comparator=Fuzzy(threshold=limit, algorithm=Algorithm(algorithm)))
+        for path, limit in limits.items()
+    )
+    fields = [{"path": path, "threshold": limit} for path, limit in limits.items()]
+    config = {"fields": fields, "algorithm": algorithm}
+    return "multi_field_fuzzy.py", config, FieldAccuracy(fields=rules)
+
+
+def confusion(paths):
+    built_in = FieldConfusion(fields=tuple(Rule(path=path) for path in paths))
+    return "header_confusion.py", {"fields": [{"path": path} for path in paths]}, built_in
+
+
+@pytest.mark.parametrize(
+    "make",
+    [confusion, partial(fuzzy, "levenshtein"), partial(fuzzy, "jaro_winkler")],
+    ids=["header-confusion", "levenshtein", "jaro-winkler"],
+)
 @pytest.mark.parametrize(
     ("expected", "candidate", "fields"),
     [
@@ -189,23 +213,27 @@ LINES = {"lines": [{"amount": 1}, {"amount": 2}]}
         pytest.param({"a": None}, MISSING, "a", id="missing-document-nothing-expected"),
         pytest.param({"a": 1}, "text", "a", id="string-document"),
         pytest.param({"a": 1}, [1], "a", id="list-document"),
+        pytest.param(NAMES, NAMES, "a b", id="equal-texts"),
+        pytest.param(NAMES, {"a": "Acme - Shipping", "b": "Global Co"}, "a b", id="similar-texts"),
+        pytest.param(NAMES, {"a": 7, "b": " "}, "a b", id="number-and-blank-for-texts"),
+        pytest.param({"a": None}, {"a": "x"}, "a", id="unexpected-value"),
+        pytest.param({}, {}, "a b", id="not-in-the-ground-truth"),
+        pytest.param({"a": ""}, UNREADABLE, "a", id="unreadable-document-nothing-expected"),
     ],
 )  # fmt: skip
-def test_header_confusion_agrees_with_field_confusion(expected, candidate, fields):
-    names = fields.split()
-    built_in = FieldConfusion(fields=tuple(Rule(path=path) for path in names))
+def test_judge_of_fields_agrees_with_its_evaluator(expected, candidate, fields, make):
+    name, config, built_in = make(fields.split())
     reference = built_in_score(built_in, expected, candidate)
-    config = {"fields": [{"path": path} for path in names]}
-    own = score_with("header_confusion.py", expected, candidate, **config)
+    own = score_with(name, expected, candidate, **config)
     assert_same(own, reference)
-    assert totals(own.details["metrics"]) == totals(reference.details["metrics"])
+    if make is confusion:
+        assert totals(own.details["metrics"]) == totals(reference.details["metrics"])
 
 
 def test_header_confusion_agrees_on_real_invoices():
     expected, candidate = rows("truth.jsonl"), rows("candidate.jsonl")
-    config = {"fields": [{"path": path} for path in HEADER]}
-    built_in = FieldConfusion(fields=tuple(Rule(path=path) for path in HEADER))
-    with example("header_confusion.py", protocol="lines", config=config).opened() as score_case:
+    name, config, built_in = confusion(HEADER)
+    with example(name, protocol="lines", config=config).opened() as score_case:
         for name, row in expected.items():
             documents = row["expected"], candidate[name]["candidate"]
             assert_same(score_case(Case(name, *documents)), built_in.evaluate(*documents))
@@ -363,37 +391,6 @@ def test_fuzzy_match_agrees_with_field_accuracy(expected, candidate):
     built_in = FieldAccuracy(fields=(Rule(path="$", comparator=Fuzzy(threshold=0.85)),))
     own = score_with("fuzzy_match.py", expected, candidate, threshold=0.85)
     assert_same(own, built_in_score(built_in, expected, candidate))
-
-
-NAMES = {"supplier": {"name": "Acme Shipping"}, "importer": {"name": "Global Trade Co"}}
-
-
-@pytest.mark.parametrize("algorithm", ["levenshtein", "jaro_winkler"])
-@pytest.mark.parametrize(
-    ("expected", "candidate"),
-    [
-        pytest.param(NAMES, NAMES, id="equal"),
-        pytest.param(NAMES, {"supplier": {"name": "Acme - Shipping"}, "importer": {"name": "Global Co"}}, id="thresholds"),
-        pytest.param(NAMES, {"supplier": {"name": "Acme Shipping"}}, id="missing-value"),
-        pytest.param(NAMES, {"supplier": {"name": 7}, "importer": {"name": " "}}, id="other-type"),
-        pytest.param({"supplier": {"name": None}}, {"supplier": {"name": ""}}, id="both-empty"),
-        pytest.param({"supplier": {"name": None}}, {"supplier": {"name": "x"}}, id="unexpected-value"),
-        pytest.param({}, {}, id="not-in-the-ground-truth"),
-        pytest.param(NAMES, MISSING, id="missing-document"),
-        pytest.param({"supplier": {"name": ""}}, UNREADABLE, id="unreadable-document-nothing-expected"),
-    ],
-)  # fmt: skip
-def test_multi_field_fuzzy_agrees_with_field_accuracy(expected, candidate, algorithm):
-    limits = {"supplier.name": 0.85, "importer.name": 0.9}
-    rules = tuple(
-        Rule(path=path, comparator=Fuzzy(threshold=limit, algorithm=Algorithm(algorithm)))
-        for path, limit in limits.items()
-    )
-    fields = [{"path": path, "threshold": limit} for path, limit in limits.items()]
-    own = score_with(
-        "multi_field_fuzzy.py", expected, candidate, fields=fields, algorithm=algorithm
-    )
-    assert_same(own, built_in_score(FieldAccuracy(fields=rules), expected, candidate))
 
 
 def test_multi_field_fuzzy_bounds_its_details():

@@ -14,6 +14,7 @@ from collections import Counter
 import psutil
 import pytest
 
+from fieldmark.judges import managed_process
 from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup, run_process
 from fieldmark.judges.process_tree import MARKER_VARIABLE
 from fieldmark.judges.program import ProcessLimits, Program
@@ -45,24 +46,36 @@ def run(*behavior, **options):
     return run_argv(script(*behavior), **options)
 
 
+@pytest.fixture(params=["selected", "copied"])
+def _pipes(request, monkeypatch):
+    """Wait for pipes, or copy them in threads and notice no exit of a program, as on Windows."""
+    if request.param == "copied":
+        monkeypatch.setattr(managed_process, "COPIED", True)
+        monkeypatch.delattr(os, "pidfd_open")
+
+
 def test_result_contains_stdout_stderr_and_exit_code():
     done = run("write_stderr_and", "warning", "write")
     assert (done.stdout, done.stderr, done.exit_code) == (b'{"score": 1}', "warning", 0)
     assert (done.signal, done.failure, done.reason) == (None, None, "")
 
 
+@pytest.mark.usefixtures("_pipes")
 def test_whole_input_arrives():
     sent = os.urandom(3 * MB)
     done = run_argv(["cat"], stdin=sent, output_bytes=4 * MB)
     assert done.stdout == sent
 
 
+@pytest.mark.usefixtures("_pipes")
 @pytest.mark.parametrize(
     ("behavior", "seconds", "failure"),
     [
         pytest.param(("write",), TIMEOUT, None, id="responds-without-reading"),
         pytest.param(("close", "0"), TIMEOUT, None, id="closes-stdin"),
         pytest.param(("sleep",), 0.5, ProcessFailure.TIMEOUT, id="sleeps"),
+        pytest.param(("flood", "1"), TIMEOUT, ProcessFailure.OUTPUT_LIMIT, id="floods-stdout"),
+        pytest.param(("flood", "2"), TIMEOUT, ProcessFailure.OUTPUT_LIMIT, id="floods-stderr"),
     ],
 )
 def test_program_that_does_not_read_does_not_block(behavior, seconds, failure):

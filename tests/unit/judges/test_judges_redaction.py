@@ -16,31 +16,6 @@ KEY = 'sk-"sentinel"/ä+%42'
 SECRETS = Redactor({"API_KEY": KEY, "TEAM": "abc"})
 
 
-@pytest.mark.parametrize(
-    "encoded",
-    [
-        pytest.param(KEY, id="plain"),
-        pytest.param(json.dumps(KEY)[1:-1], id="in-json"),
-        pytest.param(json.dumps(KEY, ensure_ascii=False)[1:-1], id="in-non-ascii-json"),
-        pytest.param(json.dumps(json.dumps(KEY))[3:-3], id="in-nested-json"),
-        pytest.param(json.dumps(KEY).replace("/", "\\/")[1:-1], id="in-json-with-escaped-slashes"),
-        pytest.param(
-            KEY.replace("+", "\\u002B").replace('"', "\\u0022"), id="in-json-with-unicode-escapes"
-        ),
-        pytest.param(quote(KEY, safe=""), id="in-url"),
-        pytest.param(quote(KEY), id="in-url-path"),
-        pytest.param(quote(KEY, safe="").replace("%2F", "%2f"), id="in-lowercase-url"),
-        pytest.param(quote(quote(KEY, safe=""), safe=""), id="in-nested-url"),
-        pytest.param(base64.b64encode(KEY.encode()).decode().rstrip("="), id="in-base64"),
-    ],
-)
-def test_secret_is_found_and_redacted_in_every_encoding(encoded):
-    text = f"before {encoded} after"
-    assert "sentinel" not in SECRETS.redact(text)
-    assert SECRETS.redact(text).startswith("before [API_KEY]")
-    assert SECRETS.find_in(text) == "API_KEY"
-
-
 def every(escape, text=KEY):
     """Return the text with an escape for each of its characters."""
     return "".join(map(escape, text))
@@ -56,12 +31,18 @@ def units(letter):
 @pytest.mark.parametrize(
     "encode",
     [
+        pytest.param(str, id="plain"),
         pytest.param(str.upper, id="upper-case"),
         pytest.param(str.lower, id="lower-case"),
         pytest.param(str.swapcase, id="mixed-case"),
         pytest.param(lambda text: json.dumps(text)[1:-1], id="json"),
+        pytest.param(lambda text: json.dumps(text, ensure_ascii=False)[1:-1], id="non-ascii-json"),
+        pytest.param(lambda text: json.dumps(text)[1:-1].replace("/", "\\/"), id="json-with-escaped-slashes"),
         pytest.param(lambda text: json.dumps(json.dumps(text))[3:-3], id="json-in-json"),
         pytest.param(lambda text: quote(text, safe="", errors="surrogateescape"), id="percent"),
+        pytest.param(lambda text: quote(text, safe="", errors="surrogateescape").lower(), id="lower-case-percent"),
+        pytest.param(lambda text: quote(text, errors="surrogateescape"), id="path-of-a-url"),
+        pytest.param(lambda text: quote(quote(text, safe="", errors="surrogateescape"), safe=""), id="percent-in-percent"),
         pytest.param(lambda text: quote_plus(text, errors="surrogateescape"), id="form"),
         pytest.param(
             lambda text: "".join(f"%{byte:02X}" for byte in raw(text)), id="percent-of-each-byte"
@@ -98,13 +79,12 @@ def units(letter):
         pytest.param(lambda text: b32(raw(text)).lower(), id="lower-case-base32"),
         pytest.param(lambda text: b32(raw(text)).rstrip("="), id="base32-without-padding"),
         pytest.param(lambda text: base64.b64encode(raw(text)).decode(), id="base64"),
+        pytest.param(lambda text: base64.b64encode(raw(text)).decode().rstrip("="), id="base64-without-padding"),
         pytest.param(lambda text: quote(base64.b64encode(raw(text)), safe=""), id="base64-in-url"),
     ],
 )  # fmt: skip
-def test_encoded_secret_is_replaced_exactly(secret, encode):
+def test_secret_is_found_and_redacted_in_every_encoding(secret, encode):
     redactor = Redactor({"API_KEY": secret})
-    if encode(secret) == secret:
-        return
     for before, after in (("<", ">"), ("before ", " after"), ("%41é", "é%42")):
         text = f"{before}{encode(secret)}{after}"
         assert redactor.redact(text) == f"{before}[API_KEY]{after}"
@@ -167,6 +147,7 @@ def test_search_in_any_repeated_text_takes_linear_time(unit):
     started = time.thread_time()
     text = unit * (100_000 // len(unit))
     assert secrets.redact(text) == text
+    assert secrets.find_in(text) is None
     assert time.thread_time() - started < 5
 
 
@@ -203,13 +184,6 @@ def test_secret_is_found_in_json_values(value, name):
 )
 def test_escaped_characters_are_recognized(secret, text):
     assert Redactor({"API_KEY": secret}).redact(text) == "x [API_KEY]"
-
-
-def test_search_takes_linear_time():
-    secrets = Redactor({"API_KEY": '\\"\\"\\/\\"'})
-    started = time.thread_time()
-    assert secrets.find_in("\\" * 200_000 + "x") is None
-    assert time.thread_time() - started < 2
 
 
 def test_empty_redactor_changes_nothing():
@@ -262,23 +236,11 @@ def test_secret_variables(name, value, secret):
     assert is_secret_variable(name, value) is secret
 
 
-VARIABLE = 'p"ä/s wörd+1'
-
-
-@pytest.mark.parametrize(
-    "encoded",
-    [
-        pytest.param(VARIABLE, id="plain"),
-        pytest.param(quote(VARIABLE, safe=""), id="in-url"),
-        pytest.param(base64.b64encode(VARIABLE.encode()).decode(), id="in-base64"),
-        pytest.param(json.dumps(VARIABLE)[1:-1], id="in-json"),
-        pytest.param(json.dumps(VARIABLE, ensure_ascii=False)[1:-1], id="in-non-ascii-json"),
-    ],
-)
-def test_secret_variable_is_redacted_in_every_encoding(encoded):
-    secrets = Redactor.from_environment({"TOKEN": VARIABLE, "OTHER": "harmless"})
-    assert secrets.redact(f"<{encoded}> harmless") == "<[TOKEN]> harmless"
-    assert secrets.redact_value({encoded: [encoded, 1]}) == {"[TOKEN]": ["[TOKEN]", 1]}
+def test_secrets_of_an_environment_are_redacted_in_keys_and_values():
+    secrets = Redactor.from_environment({"TOKEN": KEY, "OTHER": "harmless"})
+    assert secrets.redact_value({KEY: [KEY, "harmless", 1]}) == {
+        "[TOKEN]": ["[TOKEN]", "harmless", 1]
+    }
 
 
 def test_short_value_is_not_redacted():

@@ -72,28 +72,28 @@ def test_counterparts_are_documented():
 # --- settings -------------------------------------------------------------------------------------
 
 
-def test_line_items_defaults(tmp_path):
-    plain = grader_of(tmp_path, script("line_item_matching")).evaluator
-    assert plain.path == "line_items"
-    assert plain.match_fields == ("description",)
-    assert plain.score_fields == ("description", "quantity", "line_total")
-    assert plain.threshold == 0.8
-
-
-def test_line_items_settings(tmp_path):
-    settings = {
-        "line_items_path": "rows",
-        "match_fields": ["sku"],
-        "score_fields": ["sku"],
-        "threshold": 0.5,
+@pytest.mark.parametrize(
+    ("settings", "options"),
+    [
+        pytest.param({}, {}, id="defaults"),
+        pytest.param(
+            {"line_items_path": "rows", "match_fields": ["sku"], "score_fields": ["a"], "threshold": 0.5},
+            {"path": "rows", "match_fields": ("sku",), "score_fields": ("a",), "threshold": 0.5},
+            id="all",
+        ),
+    ],
+)  # fmt: skip
+def test_line_items_settings(tmp_path, settings, options):
+    defaults = {
+        "path": "line_items",
+        "match_fields": ("description",),
+        "score_fields": ("description", "quantity", "line_total"),
+        "threshold": 0.8,
     }
-    own = grader_of(tmp_path, script("line_item_matching", **settings)).evaluator
-    assert (own.path, own.match_fields, own.score_fields, own.threshold) == (
-        "rows",
-        ("sku",),
-        ("sku",),
-        0.5,
-    )
+    made = grader_of(tmp_path, script("line_item_matching", weight=3.0, **settings))
+    assert made.weight == 3.0
+    for name, value in {**defaults, **options}.items():
+        assert getattr(made.evaluator, name) == value
 
 
 @pytest.mark.parametrize(
@@ -164,45 +164,29 @@ def test_a_typo_in_the_settings_is_a_problem(tmp_path, grader, message):
     assert any(message in problem for problem in problems), problems
 
 
-def test_weights_are_preserved(tmp_path):
-    assert grader_of(tmp_path, script("line_item_matching", weight=3.0)).weight == 3.0
-
-
 # --- unsupported graders --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        pytest.param("llm_judge", "it uses AgentV's own prompts", id="llm-judge"),
+        pytest.param("llm-rubric", "it uses AgentV's own prompts", id="llm-rubric"),
+        pytest.param("rubric", "it uses AgentV's own prompts", id="rubric"),
+        pytest.param("latency", "it measures the run of an agent", id="latency"),
+        pytest.param("cost", "it measures the run of an agent", id="cost"),
+        pytest.param("tool_trajectory", "it measures the run of an agent", id="tool-trajectory"),
+        pytest.param("contains", "it checks text", id="contains"),
+    ],
+)
+def test_an_unsupported_grader_is_a_problem_with_the_reason(tmp_path, kind, reason):
+    (problem, *_) = problems_of(project(tmp_path, graders=[{"name": "own", "type": kind}]))
+    assert f"unsupported grader {kind!r}: {reason}" in problem
 
 
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        pytest.param(
-            "llm_judge",
-            "unsupported grader 'llm_judge': it uses AgentV's own prompts",
-            id="llm-judge",
-        ),
-        pytest.param(
-            "llm-rubric",
-            "unsupported grader 'llm-rubric': it uses AgentV's own prompts",
-            id="llm-rubric",
-        ),
-        pytest.param(
-            "rubric", "unsupported grader 'rubric': it uses AgentV's own prompts", id="rubric"
-        ),
-        pytest.param(
-            "latency", "unsupported grader 'latency': it measures the run of an agent", id="latency"
-        ),
-        pytest.param(
-            "cost", "unsupported grader 'cost': it measures the run of an agent", id="cost"
-        ),
-        pytest.param(
-            "tool_trajectory",
-            "unsupported grader 'tool_trajectory': it measures the run of an agent",
-            id="tool-trajectory",
-        ),
-        pytest.param(
-            "contains",
-            "unsupported grader 'contains': it checks text",
-            id="contains",
-        ),
         pytest.param("llm-grader", "and add an evaluator with type: llm_judge", id="llm-grader"),
         pytest.param("latency", "predictions are read from files", id="latency-instead"),
         pytest.param("equals", "use type: field_accuracy with match: exact", id="equals-instead"),
@@ -210,7 +194,7 @@ def test_weights_are_preserved(tmp_path):
         pytest.param("feild-accuracy", "did you mean 'field_accuracy'?", id="typo"),
     ],
 )
-def test_an_unsupported_grader_is_a_problem_with_the_reason(tmp_path, kind, message):
+def test_problem_of_a_grader_says_what_to_do(tmp_path, kind, message):
     (problem, *_) = problems_of(project(tmp_path, graders=[{"name": "own", "type": kind}]))
     assert message in problem
 

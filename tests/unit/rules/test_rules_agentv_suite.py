@@ -348,44 +348,19 @@ def test_files_below_the_parent_directory_are_read(evals, name):
     assert read(evals, name) == ({"total": 1}, "")
 
 
+OUTSIDE = "is outside the parent directory of the eval file's directory"
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        pytest.param(
-            "../../secret.json",
-            "is outside the parent directory of the eval file's directory",
-            id="above-project",
-        ),
-        pytest.param(
-            "{root}/secret.json",
-            "is outside the parent directory of the eval file's directory",
-            id="absolute-path",
-        ),
-        pytest.param(
-            "{root}/work/evals/a.json",
-            "is outside the parent directory of the eval file's directory",
-            id="absolute-path-inside",
-        ),
-        pytest.param(
-            "C:\\secret.json",
-            "is outside the parent directory of the eval file's directory",
-            id="windows-drive",
-        ),
-        pytest.param(
-            "\\\\host\\secret.json",
-            "is outside the parent directory of the eval file's directory",
-            id="unc-path",
-        ),
-        pytest.param(
-            "link.json",
-            "is outside the parent directory of the eval file's directory",
-            id="symlink-outside",
-        ),
-        pytest.param(
-            "../linked/secret.json",
-            "is outside the parent directory of the eval file's directory",
-            id="symlinked-directory",
-        ),
+        pytest.param("../../secret.json", OUTSIDE, id="above-project"),
+        pytest.param("{root}/secret.json", OUTSIDE, id="absolute-path"),
+        pytest.param("{root}/work/evals/a.json", OUTSIDE, id="absolute-path-inside"),
+        pytest.param("C:\\secret.json", OUTSIDE, id="windows-drive"),
+        pytest.param("\\\\host\\secret.json", OUTSIDE, id="unc-path"),
+        pytest.param("link.json", OUTSIDE, id="symlink-outside"),
+        pytest.param("../linked/secret.json", OUTSIDE, id="symlinked-directory"),
         pytest.param("none.json", "'none.json' not found", id="missing-file"),
         pytest.param("directory.json", "not found", id="directory"),
         pytest.param("pipe.json", "not found", id="pipe"),
@@ -412,7 +387,7 @@ def test_below_the_root_only_the_directory_itself_is_read(tmp_path):
     top = Path(tmp_path.anchor) / tmp_path.parts[1]
     document, problems = read(top, "../etc/secret.json")
     assert document is MISSING
-    assert "is outside the parent directory of the eval file's directory" in problems
+    assert OUTSIDE in problems
 
 
 def test_the_total_size_of_files_is_limited(evals, monkeypatch):

@@ -6,33 +6,6 @@ import pytest
 
 from fieldmark.errors import ConfigError, Location
 from fieldmark.rules.config_values import Problems
-from fieldmark.values.text import did_you_mean
-
-WORDS = ["id", "exact", "exact_text", "numeric_tolerance", "fuzzy", "date", "set"]
-
-
-@pytest.mark.parametrize(
-    ("word", "suggestion"),
-    [
-        pytest.param("fuzy", "did you mean 'fuzzy'?", id="letter-missing"),
-        pytest.param("fuzzzy", "did you mean 'fuzzy'?", id="letter-too-many"),
-        pytest.param("FUZYZ", "did you mean 'fuzzy'?", id="swapped-letters-in-capitals"),
-        pytest.param("exact-txt", "did you mean 'exact_text'?", id="kebab-case"),
-        pytest.param("numeric", "did you mean 'numeric_tolerance'?", id="prefix"),
-        pytest.param("zebra", "", id="no-similar-word"),
-        pytest.param("iq", "did you mean 'id'?", id="one-typo-in-two-letters"),
-        pytest.param("qq", "", id="two-typos-in-two-letters"),
-        pytest.param("i", "", id="single-letter"),
-        pytest.param("nu", "", id="short-prefix"),
-        pytest.param("", "", id="empty"),
-    ],
-)
-def test_suggestions(word, suggestion):
-    assert did_you_mean(word, WORDS) == suggestion
-
-
-def test_no_suggestion_without_words():
-    assert did_you_mean("fuzzy", []) == ""
 
 
 def test_problems_are_raised_together_sorted_by_location():

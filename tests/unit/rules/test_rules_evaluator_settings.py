@@ -13,7 +13,7 @@ from fieldmark import registry
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.auto import Auto
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.exact import Exact, ExactText
+from fieldmark.compare.exact import ExactText
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
@@ -22,7 +22,9 @@ from fieldmark.evaluators.field_evaluators import FieldAccuracy
 from fieldmark.metrics.conventions import Aggregation, RqsForm, RqsWeights
 from fieldmark.model.rule import Rule, Scope
 from fieldmark.registry import Plugin
-from fieldmark.rules.evaluator_settings import MAX_NESTING
+from fieldmark.rules.config_values import Context
+from fieldmark.rules.evaluator_settings import MAX_NESTING, read_evaluators
+from fieldmark.rules.yaml_parser import parse_yaml
 
 PROVIDER = Recorded(scores=())
 
@@ -85,11 +87,6 @@ def test_names_of_evaluators_are_unique(text, names):
             "type: extraction_metrics, scope: truth, empty_tokens: [N/A]",
             {"scope": Scope.TRUTH, "empty_tokens": frozenset({"N/A"})},
             id="options-of-rules-files",
-        ),
-        pytest.param(
-            "type: line_items, match_fields: sku, threshold: 0.7",
-            {"match_fields": ("sku",), "threshold": 0.7},
-            id="single-value-for-list",
         ),
         pytest.param("type: json_schema, schema: {type: object}", {"schema": {"type": "object"}}, id="any-object"),
         pytest.param("type: json_schema, schema: true", {"schema": True}, id="boolean-schema"),
@@ -210,10 +207,6 @@ class TestCustomKeys:
         assert made.evaluator.config == {"a": 1, "b": 2}
 
     def test_a_custom_key_similar_to_an_option_is_a_warning(self):
-        from fieldmark.rules.config_values import Context
-        from fieldmark.rules.evaluator_settings import read_evaluators
-        from fieldmark.rules.yaml_parser import parse_yaml
-
         context = Context()
         (made,) = read_evaluators(
             parse_yaml("[{type: code_judge, script: [j], tiemout: 5, gap: 1}]"), context
@@ -276,11 +269,6 @@ class TestNestedEvaluators:
             member(self.nested(MAX_NESTING))
 
 
-def test_exact_in_settings_is_the_strict_comparator():
-    made = member("{type: field_accuracy, fields: [{path: a, match: exact}]}").evaluator
-    assert made.fields[0].comparator == Exact()
-
-
 TYPES = ", ".join(registry.names(Plugin.EVALUATORS))
 
 
@@ -309,7 +297,6 @@ TYPES = ", ".join(registry.names(Plugin.EVALUATORS))
         pytest.param("[{type: code_judge, script: [j], config: 3}]", ["1:42: config: expected an object, got 3"], id="number-as-config"),
         pytest.param("[{type: code_judge, script: [j], config: c.json, a: 2}]", ["1:42: config: must be an object if unknown keys are passed next to it", "1:42: c.json: file not found"], id="config-file-with-other-keys"),
         pytest.param("[{type: code_judge, script: [j], config: {a: 1}, a: 2}]", ["1:50: duplicate key 'a', next to config and in it"], id="duplicate-key-in-config"),
-        pytest.param(f"[{{type: json_schema, schema: true, timeout: 1{'0' * 400}}}]", ["1:45: timeout: number out of range"], id="too-large-integer"),
         pytest.param("[{type: json_schema, schema: missing.json}]", ["1:30: missing.json: file not found"], id="missing-file"),
         pytest.param("[{type: json_schema, schema: [1]}]", ["1:30: schema: expected an object, got a list"], id="list-as-schema"),
         pytest.param("[{type: constraints, rules: {check: a}}]", ["1:29: rules: expected a list, got an object"], id="object-as-rules"),

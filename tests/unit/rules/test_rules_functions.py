@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.function import FunctionMatch, Normalized
 from fieldmark.compare.fuzzy import Fuzzy
@@ -72,7 +71,7 @@ NAMED = PythonFunction("house:same")
 def test_functions_of_a_caller(settings, comparator):
     for given in ({"a": settings}, [{"path": "a", **settings}]):
         (rule,) = read_rules(given).rules.fields
-        assert rule.comparator == comparator
+        assert rule.comparator == comparator, given
 
 
 @pytest.mark.parametrize(
@@ -148,11 +147,6 @@ def test_problems(settings, message):
     with pytest.raises(ConfigError) as error:
         read_rules([{"path": "a", **settings}], code=Code.ALLOW)
     assert message in str(error.value)
-
-
-def test_a_list_is_aligned_without_functions():
-    (rule,) = read_rules({"a": {"align": "greedy"}}).rules.fields
-    assert rule.aligner == Greedy()
 
 
 def test_documents_may_not_contain_functions():

@@ -23,7 +23,6 @@ from fieldmark.judges.similarity_providers import PythonProvider
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.rule import Rules
 from fieldmark.runs import kept_cases, session
-from fieldmark.runs import kept_cases as spooled_rows
 from fieldmark.runs.kept_cases import KeptCases, SpooledRows
 from fieldmark.runs.run_options import complete_options
 from interrupted_runs import interrupted_at_segment
@@ -77,17 +76,15 @@ GIVEN = [
 
 
 @pytest.mark.parametrize("values", [True, False])
+@pytest.mark.parametrize("buffer", [1_000, None], ids=["large-run", "small-run"])
 @pytest.mark.parametrize("give", GIVEN)
-def test_unsaved_cases_are_those_of_the_saved_run(files, give, values, tmp_path):
+def test_unsaved_cases_are_those_of_the_saved_run(
+    files, give, buffer, values, tmp_path, monkeypatch
+):
     saved = fm.score(*give(*files), out=tmp_path / "run", values=values, intervals=False)
+    if buffer is not None:
+        monkeypatch.setattr(kept_cases, "_BUFFERED_BYTES", buffer)
     assert tables(fm.score(*give(*files), values=values)) == tables(saved)
-
-
-@pytest.mark.parametrize("give", GIVEN)
-@pytest.mark.usefixtures("small")
-def test_cases_of_large_runs_are_the_same(files, give, tmp_path):
-    saved = fm.score(*give(*files), out=tmp_path / "run", intervals=False)
-    assert tables(fm.score(*give(*files))) == tables(saved)
 
 
 @pytest.mark.usefixtures("small")
@@ -126,7 +123,7 @@ def test_results_in_memory_are_few(files, monkeypatch):
 
 
 def test_rows_of_large_runs_are_in_a_file(monkeypatch, small):
-    monkeypatch.setattr(spooled_rows, "_MAX_IN_MEMORY", 1_000)
+    monkeypatch.setattr(kept_cases, "_MAX_IN_MEMORY", 1_000)
     run = fm.score(FLAT, FOUND)
     assert run.case_source._rows._file._rolled
     assert len(run.fields) == len(list(run.fields)) == sum(len(case.fields) for case in run.cases)
@@ -250,7 +247,7 @@ def test_an_interrupted_encoding_starts_again(monkeypatch):
 
 
 def test_two_iterations_do_not_disturb_each_other(monkeypatch, small):
-    monkeypatch.setattr(spooled_rows, "_MAX_IN_MEMORY", 1_000)
+    monkeypatch.setattr(kept_cases, "_MAX_IN_MEMORY", 1_000)
     run = fm.score(FLAT, FOUND)
     pairs = list(zip(run.cases, run.cases, strict=True))
     assert all(first.id == second.id for first, second in pairs)
@@ -267,7 +264,7 @@ def test_cases_can_be_pickled_unless_they_are_large(files, monkeypatch):
     again = pickled(run)
     assert again == run
     assert tables(pickled(again)) == tables(run)
-    monkeypatch.setattr(spooled_rows, "_MAX_IN_MEMORY", 1_000)
+    monkeypatch.setattr(kept_cases, "_MAX_IN_MEMORY", 1_000)
     large = pickled(run)
     monkeypatch.setattr(kept_cases, "_BUFFERED_BYTES", 1_000)
     dropped = pickled(fm.score(*files))
@@ -286,7 +283,7 @@ def test_the_command_line_keeps_no_cases(files):
 
 def test_rows_are_closed_with_the_result(monkeypatch, small):
     closed = []
-    monkeypatch.setattr(spooled_rows, "_MAX_IN_MEMORY", 1_000)
+    monkeypatch.setattr(kept_cases, "_MAX_IN_MEMORY", 1_000)
     close = tempfile.SpooledTemporaryFile.close
     monkeypatch.setattr(
         tempfile.SpooledTemporaryFile, "close", lambda self: (closed.append(1), close(self))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fieldmark as fm
 from fieldmark.runs import manifest
+from fieldmark.runs.manifest import Manifest
 from fieldmark.values.json_text import Limits, read_json
+from fieldmark.values.records import from_json, to_json
+from record_values import values_of
 
 
 @pytest.mark.parametrize("large", [1, 1 << 30], ids=["side-by-side", "one-after-the-other"])
@@ -53,3 +59,8 @@ def test_manifest_contains_the_limits(tmp_path):
     stored = read_json((tmp_path / "run" / "manifest.json").read_bytes())
     assert stored["limits"]["line_bytes"] == 4096
     assert stored["convention"]["name"] == "confusion"
+
+
+@given(values_of(Manifest, headline=st.none()))
+def test_manifest_is_read_back_as_written(stored):
+    assert from_json(Manifest, json.loads(json.dumps(to_json(stored)))) == stored

@@ -10,27 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
-from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.gates import GateKind, GateResult
-from fieldmark.metrics.quality import QualityBuckets
-from fieldmark.metrics.rates import MacroMean, Rates
 from fieldmark.metrics.summary import (
-    AppliedConvention,
-    AttributeSummary,
-    EvaluatorSummary,
-    Macro,
-    Micro,
-    QualitySummary,
-    RateIntervals,
     RateVariations,
     RunIntervals,
     Summary,
     summary_from_json,
     summary_to_json,
 )
-from fieldmark.metrics.tally import CaseTotals, VerdictCounts
-from fieldmark.model.rule import Depth
 from fieldmark.values.records import to_json
+from record_values import values_of
 
 PAIRS = [
     (
@@ -101,89 +90,10 @@ def test_intervals_are_added_to_a_summary():
     assert {key for key in written if key not in plain} == {"intervals", "deviations"}
 
 
-NUMBERS = st.floats(0, 1)
-OPTIONAL = st.none() | NUMBERS
-COUNT = st.integers(0, 1 << 40)
 NAMES = st.text(min_size=1, max_size=8)
-JSON = st.dictionaries(NAMES, st.none() | st.booleans() | COUNT | NUMBERS | NAMES | st.lists(COUNT))
-
-
-def counts(record):
-    return st.builds(record, *[COUNT] * len(record._fields))
-
-
-RATES = {"precision": OPTIONAL, "recall": OPTIONAL, "f1": OPTIONAL}
-MICRO = {"tp": COUNT, "tn": COUNT, "fp": COUNT, "fn": COUNT, **RATES}
-MEANS = st.builds(MacroMean, vacuous=st.booleans(), **RATES)
-ATTRIBUTES = st.dictionaries(
-    NAMES,
-    st.builds(
-        AttributeSummary,
-        **MICRO,
-        accuracy=OPTIONAL,
-        errors=COUNT,
-        errors_by_type=counts(ErrorCounts),
-    ),
-)
-SUMMARIES = st.builds(
-    Summary,
-    convention=st.builds(
-        AppliedConvention,
-        name=NAMES,
-        version=COUNT,
-        options=JSON.filter(lambda options: "depth" not in options),  # which has its own values
-        comparison_sha256=NAMES,
-        counting_sha256=NAMES,
-    ),
-    cases=counts(CaseTotals),
-    verdicts=counts(VerdictCounts),
-    micro=st.builds(Micro, **MICRO),
-    macro=st.builds(Macro, by_attribute=MEANS, by_case=MEANS),
-    mean_score=OPTIONAL,
-    attributes=ATTRIBUTES,
-    errors_by_type=counts(ErrorCounts),
-    quality=st.builds(
-        QualitySummary,
-        **dict.fromkeys(
-            ("completeness", "hallucination", "accuracy", "safety", "rqs", "rqs_max"), NUMBERS
-        ),
-        depth=st.sampled_from(Depth),
-        flags=st.dictionaries(NAMES, st.lists(NAMES).map(tuple)),
-        buckets=counts(QualityBuckets),
-    ),
-    evaluators=st.dictionaries(
-        NAMES,
-        st.builds(
-            EvaluatorSummary,
-            mean_score=OPTIONAL,
-            scored=COUNT,
-            errors=COUNT,
-            verdicts=counts(VerdictCounts),
-            metrics=JSON,
-        ),
-    ),
-    detection=JSON,
-    usage=JSON,
-    gates=st.lists(
-        st.builds(
-            GateResult,
-            name=NAMES,
-            limit=NUMBERS | COUNT,
-            kind=st.sampled_from(GateKind),
-            value=OPTIONAL | COUNT,
-            passed=st.booleans(),
-            note=st.text(max_size=5),
-            known=st.booleans(),
-        )
-    ).map(tuple),
-    warnings=st.lists(NAMES).map(tuple),
-)
-INTERVALS = st.tuples(NUMBERS, NUMBERS)
-VARIATIONS = st.builds(
-    RateVariations,
-    st.builds(RateIntervals, *[st.none() | INTERVALS] * 3),
-    st.builds(Rates, *[OPTIONAL] * 3),
-).filter(lambda variations: variations != RateVariations())
+LATER = {"intervals": st.none(), "by": st.just(()), "slices": st.just({})}  # see the test
+SUMMARIES = values_of(Summary, confidence=st.none(), **LATER)
+VARIATIONS = values_of(RateVariations).filter(lambda variations: variations != RateVariations())
 
 
 EMPTY = {
@@ -196,11 +106,8 @@ EMPTY = {
 def test_summary_is_read_back_as_written(summary, data):
     if data.draw(st.booleans()):
         own = st.dictionaries(st.sampled_from(sorted(summary.attributes)), VARIATIONS)
-        intervals = RunIntervals(
-            metrics=data.draw(st.dictionaries(NAMES, INTERVALS)),
-            attributes=data.draw(own) if summary.attributes else {},
-            deviations=data.draw(st.dictionaries(NAMES, NUMBERS)),
-        )
+        attributes = own if summary.attributes else st.just({})
+        intervals = data.draw(values_of(RunIntervals, attributes=attributes))
         summary = replace(summary, intervals=intervals)
         keys = data.draw(st.lists(NAMES, unique=True))
         inner = replace(summary, convention=summary.convention, **EMPTY)

@@ -99,31 +99,15 @@ def test_leaving_the_context_ends_running_programs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("env", "seen"),
-    [
-        pytest.param((), [None, None], id="nothing-by-itself"),
-        pytest.param(("FM_TEST_MODE",), ["fast", None], id="what-is-named"),
-        pytest.param({"FM_TEST_MODE": "slow"}, ["slow", None], id="what-is-given"),
-        pytest.param({"FM_TEST_MODE": "env:FM_TEST_OTHER"}, ["other", None], id="what-is-referred-to"),
-    ],
-)  # fmt: skip
-def test_environment_of_the_program(monkeypatch, env, seen):
-    monkeypatch.setenv("FM_TEST_MODE", "fast")
-    monkeypatch.setenv("FM_TEST_OTHER", "other")
-    source = "import os, json, sys; print(len([os.environ.get(k) for k in ('FM_TEST_MODE', 'FM_TEST_OTHER')])); sys.stderr.write(''); raise SystemExit(os.environ.get('FM_TEST_MODE') != %r or os.environ.get('FM_TEST_OTHER') != %r)"
-    assert call(source % tuple(seen), env=env).text == "2"
-
-
-@pytest.mark.parametrize(
     ("source", "reason"),
     [
-        pytest.param("import os; print(os.environ['FM_TEST_NAME'])", "the output contains the secret value of FM_TEST_NAME", id="in-its-output"),
-        pytest.param("import os; raise SystemExit(os.environ['FM_TEST_NAME'])", "[FM_TEST_NAME]", id="in-the-error-message"),
+        pytest.param("print(os.environ['NAME'])", "the output contains the secret value of NAME", id="in-its-output"),
+        pytest.param("raise SystemExit(os.environ['NAME'])", "[NAME]", id="in-the-error-message"),
     ],
 )  # fmt: skip
-def test_secret_in_the_output_is_not_shown(monkeypatch, source, reason):
+def test_declared_secret_in_the_output_is_not_shown(monkeypatch, source, reason):
     monkeypatch.setenv("FM_TEST_OTHER", "sentinel-4711")
-    result = call(source, env={"FM_TEST_NAME": "env:FM_TEST_OTHER"})
+    result = call(f"import os; {source}", env={"NAME": "env:FM_TEST_OTHER"})
     assert reason in result.failure
     assert "sentinel" not in repr(result)
 
@@ -131,11 +115,8 @@ def test_secret_in_the_output_is_not_shown(monkeypatch, source, reason):
 @pytest.mark.parametrize(
     ("options", "option"),
     [
-        pytest.param({"command": ()}, "command", id="no-program"),
-        pytest.param({"command": ("",)}, "command", id="empty-name"),
-        pytest.param({"command": ("a", "b\0c")}, "command", id="nul-character"),
-        pytest.param({"env": ("A=B",)}, "env", id="no-name-of-a-variable"),
-        pytest.param({"env": {"API_KEY": "sk-1234567890"}}, "env", id="literal-secret"),
+        pytest.param({"command": ("",)}, "command", id="command"),
+        pytest.param({"env": {"API_KEY": "sk-1234567890"}}, "env", id="environment"),
     ],
 )
 def test_invalid_options(options, option):
@@ -144,16 +125,10 @@ def test_invalid_options(options, option):
     assert refused.value.option == option
 
 
-def test_problems_are_found_before_the_run(tmp_path, monkeypatch):
-    monkeypatch.delenv("FM_TEST_UNSET", raising=False)
-    assert (
-        "FM_TEST_UNSET"
-        in CommandTarget(command=("true",), env={"A": "env:FM_TEST_UNSET"}).unready()
-    )
-    assert CommandTarget(command=("no-such-program-4711",)).unready() is not None
-    assert "[python, extract.py]" in CommandTarget(command=("python extract.py",)).unready()
-    assert CommandTarget(command=(sys.executable,), cwd=tmp_path / "none").unready() is not None
+def test_program_that_cannot_be_started_is_found_before_the_run(tmp_path):
     assert CommandTarget(command=(sys.executable, "-V"), cwd=tmp_path).unready() is None
+    assert "not found" in CommandTarget(command=(sys.executable,), cwd=tmp_path / "no").unready()
+    assert "is not set" in CommandTarget(command=("true",), env={"A": "env:FM_UNSET"}).unready()
 
 
 def test_identity_contains_file_digests_and_no_values_of_variables(tmp_path, monkeypatch):

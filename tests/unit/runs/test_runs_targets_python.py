@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
-from fieldmark.errors import OptionError
 from fieldmark.judges import retry
 from fieldmark.model.json import MISSING
 from fieldmark.runs.targets import python
@@ -24,9 +22,9 @@ REQUEST = {"case_id": "a", "input": {"pages": [1]}, "question": "", "metadata": 
 def call(tmp_path):
     """Call a function from a file."""
 
-    def ask(source, timeout=TIMEOUT, request=REQUEST, **options):
+    def ask(source, timeout=TIMEOUT, request=REQUEST, name="run", **options):
         (tmp_path / "extract.py").write_text(source, "utf-8")
-        target = PythonTarget(function="extract.py:run", cwd=tmp_path, **options)
+        target = PythonTarget(function=f"extract.py:{name}", cwd=tmp_path, **options)
         assert target.unready() is None
         with target.opened(timeout) as called:
             return called(request)
@@ -156,20 +154,9 @@ def test_secret_in_an_exception_is_hidden(call, monkeypatch):
     assert "sentinel" not in result.failure
 
 
-class Extractor:
-    @staticmethod
-    def run(_):
-        return {"total": 1}
-
-
-def _ask_here(attribute):
-    here = Path(__file__)
-    with PythonTarget(function=f"{here.name}:{attribute}", cwd=here.parent).opened(TIMEOUT) as ask:
-        return ask(REQUEST)
-
-
-def test_function_may_be_in_a_class():
-    assert _ask_here("Extractor.run").value == {"total": 1}
+def test_function_may_be_in_a_class(call):
+    source = "class Extractor:\n    @staticmethod\n    def run(case): return 7"
+    assert call(source, name="Extractor.run").value == 7
 
 
 def test_module_is_imported_from_the_working_directory(tmp_path):
@@ -212,18 +199,13 @@ def test_file_is_loaded_once_unless_it_changes(tmp_path):
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
-        pytest.param("missing.py:run", "FileNotFoundError", id="unknown-file"),
-        pytest.param("broken.py:run", "SyntaxError", id="file-that-is-not-a-python"),
         pytest.param("crash.py:run", "RuntimeError: at once", id="module-that-raises"),
         pytest.param("exits.py:run", "SystemExit", id="module-that-exits"),
-        pytest.param("good.py:walk", "no attribute 'walk'", id="unknown-function"),
         pytest.param("good.py:number", "TypeError: number is not callable", id="no-function"),
-        pytest.param("no_such_module_at_all:run", "ModuleNotFoundError", id="unknown-module"),
     ],
 )
 def test_function_that_cannot_be_loaded_is_found_before_the_run(tmp_path, function, reason):
     for name, source in {
-        "broken.py": "def",
         "crash.py": "raise RuntimeError('at once')",
         "exits.py": "raise SystemExit",
         "good.py": "number = 1",
@@ -234,15 +216,6 @@ def test_function_that_cannot_be_loaded_is_found_before_the_run(tmp_path, functi
     assert message == target.unready()
     assert message.startswith(f"cannot load {function}: ")
     assert reason in message
-
-
-@pytest.mark.parametrize(
-    "function", ["", "extract", "extract.py", "a:", ":b", "a b:c", "a:1", "a:b c"]
-)
-def test_function_reference_needs_a_module_or_file(function):
-    with pytest.raises(OptionError) as refused:
-        PythonTarget(function=function)
-    assert refused.value.option == "function"
 
 
 def test_identity_changes_with_the_file_and_the_configuration(tmp_path):

@@ -132,7 +132,7 @@ def test_rule_without_a_matching_field_is_a_warning(path, warnings):
 def test_existing_path_is_never_called_missing(document, rules):
     for workers in (1, 2):
         run = fm.score([(document, document)], rules=rules, workers=workers)
-        assert not [text for text in run.summary.warnings if "no document has" in text]
+        assert not [text for text in run.summary.warnings if "no document has" in text], workers
 
 
 def test_path_outside_the_scope_exists():
