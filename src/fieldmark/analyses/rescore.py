@@ -48,7 +48,7 @@ from fieldmark.runs.manifest import Manifest
 from fieldmark.runs.partition_worker import NumberedPartition, PartitionResult, Task
 from fieldmark.runs.process_engine import run_partitions
 from fieldmark.runs.provider_set import ProviderSet, for_run
-from fieldmark.runs.regions import stored_reading, with_reader_rules
+from fieldmark.runs.regions import reader_convention, stored_reading, with_reader_rules
 from fieldmark.runs.resume import new_run_directory
 from fieldmark.runs.run_directory import LONGEST_ROW
 from fieldmark.runs.run_options import (
@@ -402,7 +402,9 @@ def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) 
     """Return the convention to apply; a convention that compares differently is an error."""
     convention = run.convention
     try:
-        wanted = convention if name is None else find_convention(name)
+        wanted = convention
+        if name is not None:
+            wanted = reader_convention(find_convention(name), stored_reading(run.summary))
         target = wanted.with_options(options)
     except OptionError as error:
         raise ConfigError.of(str(error)) from error
@@ -443,6 +445,7 @@ def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
         warnings=old.warnings,
         structural_warnings=old.structural_warnings,
         input_warnings=old.input_warnings,
+        exports=old.exports,
     )
 
 

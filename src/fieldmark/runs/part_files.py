@@ -338,7 +338,7 @@ def _restored_result(
         table,
         values=options["values"],
         sampled=False,
-        rule_sets=settings.user_rule_sets,
+        rule_sets=settings.rule_sets,
         by=slice_keys(options),
         confidences=settings.confidence is not None,
     )

@@ -217,7 +217,7 @@ class PartitionWorker:
             values=job.values,
             sampled=job.sampled,
             threshold=self._threshold,
-            rule_sets=job.settings.user_rule_sets,
+            rule_sets=job.settings.rule_sets,
             by=job.by,
             confidences=job.settings.confidence is not None,
         )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from fieldmark.compare.exact import Ignore
 from fieldmark.data.inputs import InputFormat, Inputs
+from fieldmark.metrics.conventions import Convention, IgnoreScope
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
 from fieldmark.model.rule import Rule, Rules, Scope
@@ -17,14 +19,10 @@ from fieldmark.values.paths import first_keys, parse_path, path_or_none
 def with_reader_rules(settings: Settings, reading: Inputs) -> Settings:
     """Return the settings with the rules of the reader of the inputs before the user's.
 
-    Fields that these rules ignore never count as missing or extra. If only configured fields are
-    compared, the rules apply to keys of the document that the user configured too.
+    If only configured fields are compared, the rules apply to keys of the document that the user
+    configured too.
     """
-    if reading.format_in is None and reading.preset is None:
-        return settings
-    from fieldmark.data.presets import reader_rules  # only for such files
-
-    declared = reader_rules(reading)
+    declared = _declared(reading)
     if not declared:
         return settings
 
@@ -35,17 +33,33 @@ def with_reader_rules(settings: Settings, reading: Inputs) -> Settings:
             fields = tuple(r for r in declared if configured is None or _key(r) in configured)
         return replace(rules, fields=(*fields, *rules.fields))
 
-    ignores = any(
-        rule.comparator is not None and rule.comparator.name == "ignore" for rule in declared
-    )
-    convention = settings.convention
     return replace(
         settings,
         rules=with_declared(settings.rules),
         own_rules={name: with_declared(rules) for name, rules in settings.own_rules.items()},
-        convention=convention.with_options({"ignore_scope": "all"}) if ignores else convention,
+        convention=reader_convention(settings.convention, reading),
         reader_rules=declared,
     )
+
+
+def reader_convention(convention: Convention, reading: Inputs) -> Convention:
+    """Return the convention for the rules of a reader.
+
+    Fields that they ignore never count as missing or extra.
+    """
+    comparators = [rule.comparator for rule in _declared(reading) if rule.comparator is not None]
+    if not any(comparator.name == Ignore.name for comparator in comparators):
+        return convention
+    return convention.with_options({"ignore_scope": IgnoreScope.ALL})
+
+
+def _declared(reading: Inputs) -> tuple[Rule, ...]:
+    """Return the rules that the reader of the inputs declares."""
+    if reading.format_in is None and reading.preset is None:
+        return ()
+    from fieldmark.data.presets import reader_rules  # only for such files
+
+    return reader_rules(reading)
 
 
 def stored_reading(summary: Summary | None) -> Inputs:

@@ -271,7 +271,7 @@ class Session:
             self.plan.table,
             values=self.options["values"],
             sampled=wants_intervals(self.options),
-            rule_sets=self.settings.user_rule_sets,
+            rule_sets=self.settings.rule_sets,
             by=slice_keys(self.options),
             confidences=self.settings.confidence is not None,
         )

@@ -378,8 +378,18 @@ def test_a_rescored_run_compares_regions_too(saved):
     assert "export.json: 1 brush mask not read" in again.notes
 
 
+def test_scores_stay_ignored_under_another_convention(tmp_path):
+    found = {**rectangle(1, 2, 3, 4), "score": 0.5}
+    data = export([rectangle(1, 2, 3, 4)], [found])
+    run = fm.score(data, inputs=PRESET, convention="taxonomy", out=tmp_path / "run")
+    again = fm.rescore(run.path, convention="taxonomy_code")
+    assert (run.quality.hallucination, again.quality.hallucination) == (0.0, 0.0)
+    assert run.summary.exports == again.summary.exports
+
+
 def test_a_field_is_explained_by_the_rule_of_the_reader(saved):
-    assert fm.explain(saved, "1", "regions[0].bbox").rule.comparator == "iou"
+    rule = fm.explain(saved, "1", "regions[0].bbox").rule
+    assert (rule.comparator, rule.options["format"]) == ("iou", "xywh")
 
 
 def test_an_eval_file_compares_regions(saved):

@@ -190,9 +190,7 @@ def propose_rules(truth: InputLike, candidate: InputLike | None, options: Inputs
 
         declared = reader_rules(options)
         proposed = [rule for rule in proposed if not _is_declared(rule.path, declared)]
-    return ProposedRules(
-        proposed, plural(inferrer.cases, "case"), warnings, is_from_schema=False
-    )
+    return ProposedRules(proposed, plural(inferrer.cases, "case"), warnings, is_from_schema=False)
 
 
 def _is_declared(path: str, declared: Iterable[Rule]) -> bool:
