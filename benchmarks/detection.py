@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from math import isclose
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,8 @@ from benchmarks.peers.compare import Peer, PeerUnavailable
 
 FASTER: Final = 8.0
 """The required speedup of the metrics over the peer; box overlaps must not be slower."""
+SAME_OVERLAPS: Final = 1e-9
+"""The largest relative difference of two sums of overlaps, which are added in another order."""
 REPEATS: Final = 20
 TIMEOUT: Final = 900.0
 PEER: Final = Peer(
@@ -36,15 +39,22 @@ WIDTH, HEIGHT = 640.0, 480.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The metrics by name, and the CPU seconds for them and for a million box overlaps."""
+    """The metrics by name, and the CPU seconds for them and for a million box overlaps.
+
+    `overlaps` is the sum of the overlaps.
+    """
 
     metrics: Mapping[str, object]
     cpu: float
     matrix: float
+    overlaps: float
 
 
-def detection() -> bool:
-    """Print both times and their ratios; return whether fieldmark is fast enough and agrees."""
+def detection() -> bool | None:
+    """Print both times and their ratios; return whether fieldmark is fast enough and agrees.
+
+    Return `None` without the peer.
+    """
     scenes = Scenes()
     files = [str(path) for path in scenes.write(cache_directory("data"))]
     own = _reading([sys.executable, "-m", "benchmarks.detection", *files])
@@ -60,10 +70,11 @@ def detection() -> bool:
             ("detection", "fieldmark"),
             [(name, _seconds(getattr(own, key))) for name, key, _ in workloads],
         )
-        return True
+        return None
     own_metrics = {name: own.metrics.get(name) for name in peer.metrics}
     identical = own_metrics == peer.metrics
-    met = identical
+    same_overlaps = isclose(own.overlaps, peer.overlaps, rel_tol=SAME_OVERLAPS)
+    met = identical and same_overlaps
     rows = []
     for name, key, least in workloads:
         ratio = getattr(peer, key) / getattr(own, key)
@@ -73,6 +84,8 @@ def detection() -> bool:
         rows.append((name, *times, f"{ratio:.1f} times", f"≥ {least:g} times", state))
     name = f"all {len(peer.metrics)} metrics"
     rows.append((name, "", "", "", "identical", verdict(ok=identical)))
+    overlaps = f"{own.overlaps:,.3f}", f"{peer.overlaps:,.3f}"
+    rows.append(("sum of the overlaps", *overlaps, "", "equal", verdict(ok=same_overlaps)))
     print_table(("detection", "fieldmark", PEER.package, "speedup", "target", ""), rows)
     return met
 
@@ -99,12 +112,12 @@ def measured(truth: Path, found: Path) -> Reading:
     sides = np.random.default_rng(1).random((1_000, 4)) * 100
     boxes = np.hstack([sides, (sides[:, 2:3] * sides[:, 3:])])
     boxes[:, 2:4] += boxes[:, :2]
-    box_ious(boxes, boxes)
+    overlaps = float(box_ious(boxes, boxes).sum())
     start = time.process_time()
     for _ in range(REPEATS):
         box_ious(boxes, boxes)
     matrix = (time.process_time() - start) / REPEATS
-    return Reading(metrics=metrics, cpu=cpu, matrix=matrix)
+    return Reading(metrics=metrics, cpu=cpu, matrix=matrix, overlaps=overlaps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,6 @@
 All results must be identical. With the environment variable FIELDMARK_PROVE, many cases show the
 speedup of two processes and the cost of a cluster when startup hardly matters, and that memory
 stays flat. The CPU time of an engine includes all processes that a run starts.
-
-    python -m benchmarks.engines TRUTH CANDIDATE RULES OUT WORKERS ENGINE
-
-scores in a process of its own, and prints the peak memory of this process and of its largest worker
-as a line of JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -28,11 +22,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import orjson
 import psutil
 
 from benchmarks.invoices import RULES, Dataset
-from benchmarks.measure import PROJECT, cache_directory, megabytes, peak_memory
+from benchmarks.measure import PRINT_PEAK, PROJECT, SCORE, cache_directory, megabytes, peak_memory
 
 CASES: Final = 300_000
 MILLION: Final = 1_000_000
@@ -71,7 +64,8 @@ _CLUSTER: Final = "cluster"
 class Timed(NamedTuple):
     """The seconds of a run, and a digest of its files.
 
-    The memory is the peak of the process that was started, and of its largest worker, or 0.
+    The memory is the peak of the process that was started, at its end, and of its largest worker,
+    or 0, read every `_POLL_SECONDS`.
     """
 
     seconds: float
@@ -180,10 +174,22 @@ def _timed(truth: Path, candidate: Path, directory: Path, workers: int) -> Timed
     """Score in a new process and delete the results."""
     out = directory / "run"
     command = _command(truth, candidate, out, workers)
+    worker = 0
     started = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.PIPE, cwd=PROJECT, check=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=PROJECT)
+    while process.returncode is None:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_POLL_SECONDS)
+        with suppress(psutil.Error, OSError):  # a process has ended
+            for child in psutil.Process(process.pid).children(recursive=True):
+                worker = max(worker, peak_memory(child.pid))
     seconds = time.perf_counter() - started
-    alone, worker = orjson.loads(done.stdout.splitlines()[-1])
+    output, _ = process.communicate()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    if workers > 1 and worker == 0:
+        raise RuntimeError("no worker was observed")
+    alone = int(output.splitlines()[-1])
     digest = _results_digest(out)
     shutil.rmtree(out)
     return Timed(seconds, alone, worker, digest)
@@ -196,7 +202,7 @@ def _command(
     rules = out.with_name("rules.yaml")
     rules.write_text(RULES)
     files = [str(path) for path in (truth, candidate, rules, out)]
-    return [sys.executable, "-m", "benchmarks.engines", *files, str(workers), engine]
+    return [sys.executable, "-c", SCORE + PRINT_PEAK, *files, str(workers), engine]
 
 
 def _results_digest(run: Path) -> str:
@@ -304,17 +310,3 @@ def _kind(process: psutil.Process, driver: int, engine: str) -> str:
     # Ray names its workers after what they do; its agents have names, too.
     works = title.startswith(("ray::_", "ray::IDLE"))
     return _WORKERS if works or engine != "ray" else _CLUSTER
-
-
-def _score(arguments: list[str]) -> None:
-    import fieldmark  # only the process that scores needs it
-
-    truth, candidate, rules, out, workers, engine = arguments
-    fieldmark.score(truth, candidate, rules=rules, out=out, workers=int(workers), engine=engine)
-    # The memory of a terminated worker is known to the process that started it.
-    worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
-    print(orjson.dumps([peak_memory(), worker]).decode())
-
-
-if __name__ == "__main__":
-    _score(sys.argv[1:])

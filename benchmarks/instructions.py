@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -136,13 +136,13 @@ KINDS: Final[Mapping[str, tuple[Comparator, Callable[[int], tuple[JsonValue, Jso
 """A comparator and a pair of values for each number."""
 
 
-def print_documents(*, record: bool = False, source: Path | None = None) -> bool:
-    """Print instructions per document; return whether all limits and targets are met.
+def print_documents(*, record: bool = False, source: Path | None = None) -> bool | None:
+    """Print instructions per document; return whether all targets are met, or `None` if skipped.
 
     With `record`, the counts become the new limits.
     """
-    if not _has_callgrind("instructions per document"):
-        return True
+    if not has_callgrind("instructions per document"):
+        return None
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     ceilings = orjson.loads(CEILINGS.read_bytes()) if CEILINGS.exists() else {}
     limits = ceilings.get(version, {})
@@ -180,10 +180,13 @@ def print_documents(*, record: bool = False, source: Path | None = None) -> bool
     return met
 
 
-def print_values(source: Path | None = None) -> bool:
-    """Print the instructions per comparison of two values, relative to two plain ISO dates."""
-    if not _has_callgrind("instructions per comparison"):
-        return True
+def print_values(source: Path | None = None) -> bool | None:
+    """Print the instructions per comparison of two values, relative to two plain ISO dates.
+
+    Return `True`, because there are no targets, or `None` if skipped.
+    """
+    if not has_callgrind("instructions per comparison"):
+        return None
     costs = _counted(_compare, KINDS)
     others = [] if source is None else _counted(partial(_compare, source=source), KINDS)
     rows: list[Row] = []
@@ -197,7 +200,8 @@ def print_values(source: Path | None = None) -> bool:
     return True
 
 
-def _has_callgrind(part: str) -> bool:
+def has_callgrind(part: str) -> bool:
+    """Return whether instructions can be counted; print that a part is skipped if not."""
     available = shutil.which("valgrind") is not None
     if not available:
         print(f"{part}: skipped because valgrind is not installed\n")
@@ -259,14 +263,21 @@ def compare_values(kind: str, count: int) -> None:
 
 def _count(script: str, *arguments: str, source: Path | None = None) -> int:
     """Return all instructions of a Python script, with the package in another source directory."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    return count_instructions([sys.executable, "-c", script, *arguments], source=source)
+
+
+def count_instructions(
+    command: Sequence[str], *, source: Path | None = None, cwd: str | Path = PROJECT
+) -> int:
+    """Return all instructions of a process; Python finds the package in `source`, if any."""
     paths = {} if source is None else {"PYTHONPATH": str(source)}
+    counting = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     done = subprocess.run(
-        [*command, sys.executable, "-c", script, *arguments],
+        [*counting, *command],
         capture_output=True,
         text=True,
         env={**os.environ, **paths, "PYTHONHASHSEED": "0"},
-        cwd=PROJECT,
+        cwd=cwd,
         check=True,
     )
     collected = re.search(r"Collected : (\d+)", done.stderr)
@@ -277,4 +288,4 @@ def _count(script: str, *arguments: str, source: Path | None = None) -> int:
 
 if __name__ == "__main__":
     other = Path(sys.argv[1]).resolve() if sys.argv[1:] else None
-    sys.exit(0 if all([print_documents(source=other), print_values(other)]) else 1)
+    sys.exit(1 if False in [print_documents(source=other), print_values(other)] else 0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,6 +14,18 @@ PROJECT: Final = Path(__file__).resolve().parent.parent
 CACHE: Final = PROJECT / ".cache"
 """The directory of data sets and peers, outside version control."""
 STARTS: Final = 7
+SCORE: Final = """
+import sys
+import fieldmark
+truth, candidate, rules, out, workers, engine = sys.argv[1:]
+fieldmark.score(truth, candidate, rules=rules, out=out, workers=int(workers), engine=engine)
+"""
+"""A script that scores two files and does nothing else."""
+PRINT_PEAK: Final = """
+with open("/proc/self/status") as status:
+    print(int(status.read().partition("VmHWM:")[2].split()[0]) << 10)
+"""
+"""The end of a script that prints its peak memory in bytes."""
 
 Row = Sequence[str]
 
@@ -26,10 +40,24 @@ def cache_directory(name: str) -> Path:
     return directory
 
 
-def peak_memory() -> int:
-    """Return the peak memory of this process; `ru_maxrss` would include its parent's."""
-    status = Path("/proc/self/status").read_text()
-    return 1024 * next(int(line.split()[1]) for line in status.splitlines() if "VmHWM" in line)
+def peak_memory(process: int) -> int:
+    """Return the peak memory of a running process; `ru_maxrss` would include its parent's."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    if found is None:
+        raise ProcessLookupError(f"process {process} has ended")
+    return int(found[1]) << 10
+
+
+def script_memory(script: str, *arguments: str) -> int:
+    """Return the peak memory of a new process that runs a Python script and nothing else."""
+    done = subprocess.run(
+        [sys.executable, "-c", script + PRINT_PEAK, *arguments],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+        cwd=PROJECT,
+        check=True,
+    )
+    return int(done.stdout.splitlines()[-1])
 
 
 def cpu_seconds(command: Sequence[str], repeats: int = STARTS, cwd: str | None = None) -> float:

@@ -110,7 +110,7 @@ def coverage(cases: int, trials: int) -> dict[str, float]:
     for trial in range(trials):
         _, intervals = metrics_of(cases, seed=f"{cases}-{trial}")
         for name, value in true.items():
-            low, high = intervals.get(name, (0.0, 1.0))
+            low, high = intervals[name]
             covered[name] += low <= value <= high
     return {name: number / trials for name, number in covered.items()}
 

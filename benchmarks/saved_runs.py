@@ -19,7 +19,7 @@ import orjson
 
 import fieldmark
 from benchmarks.invoices import RULES, Dataset, extracted_document
-from benchmarks.measure import Row, cache_directory, cpu_seconds, print_table, verdict
+from benchmarks.measure import Row, cache_directory, cpu_seconds, peak_memory, print_table, verdict
 
 CASES: Final = 100_000
 COMMAND: Final = str(Path(sys.executable).parent / "fieldmark")
@@ -197,11 +197,8 @@ class _Server:
 
     @property
     def peak_bytes(self) -> int:
-        """The peak memory; `ru_maxrss` would include that of the process that started it."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        found = re.search(r"VmHWM:\s+(\d+) kB", status)
-        assert found
-        return int(found[1]) << 10
+        """The peak memory since `reset_peak`."""
+        return peak_memory(self._process.pid)
 
     def reset_peak(self) -> None:
         """Measure the peak memory from now on."""

@@ -2,8 +2,7 @@
 
     python -m benchmarks.throughput TRUTH CANDIDATE RULES MODE
 
-prints one measurement as a line of JSON. MODE is `results`, `no-results`, `floor` (only parsing) or
-`once` (a single run with results, for measuring memory).
+prints one measurement as a line of JSON. MODE is `results` or `no-results`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Final
 import orjson
 
 from benchmarks.invoices import RULES, RULES_OPTIMAL, Dataset
-from benchmarks.measure import PROJECT, Row, cache_directory, peak_memory, print_table, verdict
+from benchmarks.measure import PROJECT, Row, cache_directory, print_table, verdict
 from benchmarks.orders import ORDER_RULES, OrderDataset
 
 REPEATS: Final = 3
@@ -90,7 +89,7 @@ WORKLOADS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """CPU seconds of the whole pipeline and of parsing the same bytes, and the peak memory.
+    """CPU seconds of the whole pipeline and of parsing the same bytes.
 
     Seconds are the minimum; the share is computed from the sums.
     """
@@ -99,7 +98,6 @@ class Reading:
     pipeline: float
     floor: float
     share: float
-    peak_bytes: int
 
 
 def reading(workload: Workload, mode: str, repeats: int = REPEATS) -> Reading:
@@ -116,7 +114,6 @@ def reading(workload: Workload, mode: str, repeats: int = REPEATS) -> Reading:
         pipeline=min(answer.pipeline for answer in answers),
         floor=min(answer.floor for answer in answers),
         share=median(answer.share for answer in answers),
-        peak_bytes=min(answer.peak_bytes for answer in answers),
     )
 
 
@@ -202,20 +199,16 @@ def measured_files(truth: Path, candidate: Path, rules: Path, mode: str) -> Read
     lines = parse(truth, candidate)
     floors: list[float] = []
     pipelines: list[float] = []
-    results = mode in ("results", "once")
-    if mode in ("results", "no-results"):
-        warm_up(truth, candidate, rules, results=results)
-    while len(floors) < (1 if mode == "once" else TIMES) and sum(pipelines) < ENOUGH:
+    results = mode == "results"
+    warm_up(truth, candidate, rules, results=results)
+    while len(floors) < TIMES and sum(pipelines) < ENOUGH:
         floors.append(timed(lambda: parse(truth, candidate)))
-        if mode != "floor":
-            pipelines.append(timed(lambda: score(truth, candidate, rules, results=results)))
-    pipelines = pipelines or floors
+        pipelines.append(timed(lambda: score(truth, candidate, rules, results=results)))
     return Reading(
         documents=lines // 2,
         pipeline=min(pipelines),
         floor=min(floors),
         share=sum(floors) / sum(pipelines),
-        peak_bytes=peak_memory(),
     )
 
 

@@ -184,12 +184,13 @@ def record_commands() -> None:
     record = Record()
     for line in _lines("commands.txt"):
         _run_line(line, record)
-    for file in sorted(Path("golden").glob("*/case.json")):
+    for file in sorted(Path("golden").glob("*/*case.json")):
         case = json.loads(file.read_text("utf-8"))
-        rules = ["--rules", "rules.yaml"] if (file.parent / "rules.yaml").exists() else []
         inputs = case.get("inputs", ["truth.jsonl", "candidate.jsonl"])
-        words = ["score", *inputs, *rules, *case["options"], "--out", "run"]
-        record.write(" ".join([*words, file.parent.name]), run(words, directory=file.parent))
+        same = case["options"].values() if isinstance(case["options"], dict) else [case["options"]]
+        for options in same:
+            words = ["score", *inputs, *options, "--out", "run"]
+            record.write(" ".join([*words, file.parent.name]), run(words, directory=file.parent))
 
 
 def record_published() -> None:

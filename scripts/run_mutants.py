@@ -63,7 +63,7 @@ TESTS: Final = (
     *(f"src/{name}" for name in MUTATED),  # the examples in docstrings
     "tests/edges/test_edges_server_middleware.py",
 )
-OTHER_PROCESSES: Final = ("process_pool", "sanitizing", "soffice")
+OTHER_PROCESSES: Final = ("process_engine", "sanitizing", "soffice")
 """Words in test files that mostly run other processes, which import the unchanged source."""
 DOCTEST: Final = "ELLIPSIS NORMALIZE_WHITESPACE"
 EQUIVALENT: Final = ROOT / "scripts" / "equivalent_mutants.toml"

@@ -12,7 +12,7 @@ from fieldmark.plan import plan
 from fieldmark.runs import case_rows as cases
 from fieldmark.runs import warnings
 
-__all__ = ["pure_python", "with_and_without_kernel"]
+__all__ = ["both_ways", "pure_python", "with_and_without_kernel"]
 
 
 @contextmanager
@@ -31,6 +31,13 @@ def pure_python():
         ):
             patch.setattr(module, "COMPILED", False)
         yield
+
+
+def both_ways(work):
+    """Return what a function returns with the kernel and without it."""
+    compiled = work()
+    with pure_python():
+        return compiled, work()
 
 
 @pytest.fixture(scope="module", autouse=True, params=["kernel", "python"])

@@ -31,7 +31,7 @@ class Peer:
     package: str
     adapter: str
     method: str
-    target: float = 3.0
+    target: float = 5.0
 
     def python(self) -> Path:
         """Return the interpreter of this peer's environment, which is created on first use."""

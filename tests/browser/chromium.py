@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from waiting import TIMEOUT
 
@@ -59,6 +59,8 @@ _VIOLATIONS = (
     ".filter(({impact}) => impact === 'serious' || impact === 'critical')"
     ".map(({id, nodes}) => [id, nodes.slice(0, 3).map(({html}) => html.slice(0, 200))]))"
 )
+COLOR_RULES = ("color-contrast", "link-in-text-block")
+"""The rules of axe that depend on the color scheme, which is only a matter of style sheets."""
 _REPLACED = ("navigated or closed", "context was destroyed", "Cannot find context")
 
 
@@ -156,6 +158,7 @@ class Page:
         mobile: bool = False,
     ) -> None:
         self._browser, self._session, self._target = browser, session, target
+        self._width, self.origin = width, ""
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.send(f"{domain}.enable")
         self.send(
@@ -175,16 +178,17 @@ class Page:
     def open(self, path: Path) -> float:
         """Open a file and return the seconds until it is rendered."""
         started = time.monotonic()
-        self.navigate(path.resolve().as_uri(), "document.querySelector('main')")
+        self.navigate(path.resolve().as_uri(), "main")
         self.run("new Promise((rendered) => requestAnimationFrame(() => setTimeout(rendered, 0)))")
         return time.monotonic() - started
 
-    def navigate(self, url: str, ready: str = "true") -> None:
-        """Open a URL and wait until its document is loaded and ready."""
+    def navigate(self, url: str, *ready: str) -> None:
+        """Open a URL, or a path of `origin`, and wait until its document has these elements."""
         self.run("void (window.isPreviousDocument = true)")
-        self.send("Page.navigate", url=url)
-        loaded = "!window.isPreviousDocument && document.readyState === 'complete'"
-        self.wait(f"{loaded} && ({ready})")
+        self.send("Page.navigate", url=urljoin(self.origin, url))
+        self.wait("!window.isPreviousDocument && document.readyState === 'complete'")
+        self.wait_for(*ready)
+        self.settle()
 
     def keep_notices(self) -> None:
         """Keep the notices of later documents open until they are closed."""
@@ -206,6 +210,14 @@ class Page:
                 raise AssertionError(f"timeout while waiting for {condition}; page:\n{shown}")
             time.sleep(0.02)
 
+    def wait_for(self, *selectors: str) -> None:
+        """Wait until an element matches each selector."""
+        self.wait(" && ".join(map(self.element, selectors)) or "true")
+
+    def wait_for_text(self, selector: str, text: str) -> None:
+        """Wait until the first element that matches a selector contains a text."""
+        self.wait(f"{self.element(selector)}?.textContent.includes({json.dumps(text)})")
+
     def _holds(self, condition: str) -> bool:
         """Whether a condition is true; it is not if the page is being replaced."""
         try:
@@ -219,6 +231,24 @@ class Page:
 
     def text(self, selector: str) -> str:
         return str(self.run(f"{self.element(selector)}.innerText"))
+
+    def texts(self, selector: str) -> list[str]:
+        """Return the text of each element that matches a selector."""
+        script = f"[...document.querySelectorAll({json.dumps(selector)})]"
+        return self.run(f"{script}.map((element) => element.innerText)")
+
+    def value(self, selector: str) -> str:
+        """Return the value of a control."""
+        return str(self.run(f"{self.element(selector)}.value"))
+
+    def attribute(self, selector: str, name: str) -> str | None:
+        return self.run(f"{self.element(selector)}.getAttribute({json.dumps(name)})")
+
+    def is_disabled(self, selector: str) -> bool:
+        return bool(self.run(f"{self.element(selector)}.disabled"))
+
+    def is_wider_than_the_screen(self) -> bool:
+        return int(self.run("document.documentElement.scrollWidth")) > self._width
 
     def count(self, selector: str) -> int:
         """Return the number of visible elements that match a selector."""
@@ -264,10 +294,35 @@ class Page:
         self.send("Input.insertText", text=text)
         self.settle()
 
+    def fill_in(self, selector: str, text: str) -> None:
+        """Insert text into a field and move to the next one."""
+        self.type(selector, text)
+        self.press("Tab", 9)
+
+    def focus(self, selector: str) -> None:
+        self.run(f"{self.element(selector)}.focus()")
+
     def choose(self, selector: str, value: str) -> None:
         self.run(
             f"(() => {{ const list = {self.element(selector)}; list.value = {json.dumps(value)};"
             " list.dispatchEvent(new Event('change')); })()"
+        )
+        self.settle()
+
+    def select_files(self, selector: str, *paths: Path) -> None:
+        """Select files in a file input."""
+        document = self.send("DOM.getDocument")["root"]["nodeId"]
+        node = self.send("DOM.querySelector", nodeId=document, selector=selector)["nodeId"]
+        self.send("DOM.setFileInputFiles", nodeId=node, files=[str(path) for path in paths])
+        self.settle()
+
+    def drop_file(self, selector: str, name: str, text: str) -> None:
+        """Drop a file on an element."""
+        event = "new DragEvent('drop', {dataTransfer: transfer, bubbles: true, cancelable: true})"
+        file = f"new File([{json.dumps(text)}], {json.dumps(name)})"
+        self.run(
+            f"(() => {{ const transfer = new DataTransfer(); transfer.items.add({file});"
+            f" {self.element(selector)}.dispatchEvent({event}); }})()"
         )
         self.settle()
 
@@ -295,13 +350,6 @@ class Page:
         self.run(AXE.read_text("utf-8") + ";0")
         only = f"runOnly: {json.dumps(rules)}" if rules else ""
         return self.run(_VIOLATIONS.replace("{only}", only))
-
-    def screenshot(self, path: Path, *, whole: bool = False) -> bytes:
-        """Save a screenshot and return its content."""
-        shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        content = base64.b64decode(shot["data"])
-        path.write_bytes(content)
-        return content
 
     def pdf(self) -> bytes:
         """Return the page as PDF."""

@@ -1,8 +1,8 @@
-"""A browser, and reports to open in it."""
+"""A browser, and pages and reports to open in it."""
 
 from __future__ import annotations
 
-import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 import fieldmark as fm
 from browser.chromium import Browser
 from fieldmark.analyses.report import write_report
+from unit.web.live_server import live, write_jsonl
 
 SAMPLE = Path(fm.__file__).parent / "sample"
 
@@ -92,6 +93,42 @@ def open_page(browser):
         page.close()
 
 
+@pytest.fixture
+def serve():
+    """Serve workspaces until the end of the test."""
+    with ExitStack() as servers:
+        yield lambda workspace, **settings: servers.enter_context(live(workspace, **settings))
+
+
+@pytest.fixture
+def visit(browser, serve):
+    """Open pages of servers with a session and empty storage.
+
+    Dialogs, errors and requests to other servers fail.
+    """
+    visited = []
+
+    def open_page(server, path="/", *ready, **size):
+        page = browser.page(**size)
+        visited.append((page, server.url))
+        page.origin = server.url
+        page.media()
+        page.keep_notices()
+        page.send("Storage.clearDataForOrigin", origin=server.url, storageTypes="local_storage")
+        page.navigate(server.listener.start_address)
+        page.navigate(path, *ready)
+        return page
+
+    yield open_page
+    for page, origin in visited:
+        assert page.dialogs == []
+        assert [text for text in page.errors if "Failed to load resource" not in text] == []
+        assert [
+            url for url in page.requests if not url.startswith((origin, "data:", "blob:"))
+        ] == []
+        page.close()
+
+
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory):
     """The report of the bundled sample."""
@@ -117,8 +154,7 @@ def compared(sample):
 def invoices(tmp_path_factory):
     """The report of an eval file with tags, gates, evaluators, line items and a box."""
     directory = tmp_path_factory.mktemp("invoices")
-    rows = "".join(f"{json.dumps(row)}\n" for row in INVOICES)
-    (directory / "invoices.jsonl").write_text(rows, "utf-8")
+    write_jsonl(directory / "invoices.jsonl", INVOICES)
     (directory / "invoices.eval.yaml").write_text(EVAL, "utf-8")
     fm.evaluate(directory / "invoices.eval.yaml", out=directory / "run")
     return write_report(directory / "run")

@@ -7,9 +7,8 @@ import json
 import pytest
 
 import fieldmark as fm
-from browser.test_browser_app import goto, new_page
 from fieldmark.analyses.report import write_report
-from unit.web.live_server import live
+from unit.web.live_server import write_jsonl
 
 IDS = "[...document.querySelectorAll('#cases tbody a')].map((a) => a.innerText)"
 STATES = ("paid", "open", "late")
@@ -32,8 +31,7 @@ def documents(number):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     directory = tmp_path_factory.mktemp("causes")
-    rows = "".join(json.dumps(documents(number)) + "\n" for number in range(1, 13))
-    (directory / "rows.jsonl").write_text(rows, "utf-8")
+    write_jsonl(directory / "rows.jsonl", map(documents, range(1, 13)))
     fm.score(directory / "rows.jsonl", by=["tag"], align="index", out=directory / "runs" / "causes")
     return directory / "runs" / "causes"
 
@@ -41,16 +39,6 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def report(run):
     return write_report(run)
-
-
-@pytest.fixture
-def app(run, browser):
-    with live(run.parents[1]) as server:
-        page = new_page(server, browser)
-        yield lambda path, ready="true": (goto(page, server.url + path, ready), page)[1]
-        assert page.dialogs == []
-        assert page.errors == []
-        page.close()
 
 
 def cases(page):
@@ -108,41 +96,44 @@ def test_heat_map_is_used_by_keyboard(open_page, report):
     assert page.count("#single .tree") == 1
 
 
-def test_run_page_links_to_cases_and_a_case_shows_the_field(app):
-    page = app(
-        "/runs/causes",
-        "document.querySelector('#heat') && document.querySelector('#cases tbody a')",
-    )
+def test_run_page_links_to_cases_and_a_case_shows_the_field(visit, serve, run):
+    page = visit(serve(run.parents[1]), "/runs/causes", "#heat", "#cases tbody a")
+    page.choose("#case-verdict", "pass")
+    page.wait(f"location.search.includes('verdict=pass') && {IDS}.length === 6")
+    page.choose("#case-verdict", "")
+    page.wait(f"{IDS}.length === 12")
     page.click("#values td.pair-worse a")
     page.wait(f"location.search.includes('found=') && {IDS}.length === 4")
     page.click("#mistakes td.example a")
-    page.wait("document.querySelector('.highlighted')")
-    app(
-        "/runs/causes",
-        "document.querySelector('#heat') && document.querySelector('#cases tbody a')",
-    )
+    page.wait_for(".highlighted")
+    page.navigate("/runs/causes", "#heat", "#cases tbody a")
     page.click("#attributes a[href*='attribute=state']")
     page.wait(f"location.search === '?attribute=state' && {IDS}.length === 4")
     page.choose("#case-tag", "tag-0")
     page.wait(f"location.search.includes('tag=tag-0') && {IDS}.length === 2")
     page.click("#cases tbody a")
-    page.wait("document.querySelector('.highlighted')")
-    assert page.run("document.querySelector('.highlighted').dataset.path") == "state"
+    page.wait_for(".highlighted")
+    assert page.attribute(".highlighted", "data-path") == "state"
     assert "1 of 2 filtered cases" in page.text(".case-nav")
     page.press("j")
-    page.wait("document.querySelector('#case-title')?.textContent === 'case-2'")
-    app("/runs/causes?text=vendor%2012", f"{IDS}.length === 1")
+    page.wait_for_text("#case-title", "case-2")
+    page.press("k")
+    page.wait_for_text("#case-title", "case-8")
+    page.press("Escape", 27)
+    page.wait(f"location.pathname === '/runs/causes' && {IDS}.length === 2")
+    page.wait_for(".advice li")
+    page.navigate("/runs/causes?text=vendor%2012", "#cases tbody a")
+    assert page.run(IDS) == ["case-12"]
     assert page.text("#searched") == "Ids, tags, paths and values of 12 cases searched."
-    app("/runs/causes/cases/4?path=items%5B1%5D.amount", "document.querySelector('.highlighted')")
-    assert page.run("document.querySelector('.highlighted').dataset.attribute") == "items[].amount"
-    page.wait("document.querySelector('.explanation')")
+    page.navigate("/runs/causes/cases/4?path=items%5B1%5D.amount", ".highlighted", ".explanation")
+    assert page.attribute(".highlighted", "data-attribute") == "items[].amount"
     assert "1 false positive, 1 false negative" in page.text(".explanation")
     assert "items[]: expected [1], predicted [1]" in page.text(".explanation")
     page.click("[data-path=state] a.field-link")
-    page.wait("document.querySelector('.highlighted').dataset.path === 'state'")
-    page.wait("document.querySelector('.explanation')?.innerText.includes('match')")
+    page.wait_for(".highlighted[data-path=state]")
+    page.wait_for_text(".explanation", "match")
     for path in ("/runs/causes?attribute=state", "/runs/causes/cases/4?path=vendor.name"):
-        app(path, "document.querySelector('.explanation, #cases tbody a')")
+        page.navigate(path, ".explanation, #cases tbody a")
         assert page.violations() == [], path
 
 
@@ -150,22 +141,16 @@ def test_long_list_has_only_the_rows_in_view_and_sorts_most_mistakes_first(open_
     pairs = [({"a": n, "b": n % 7}, {"a": n, "b": 0}) for n in range(1200)]
     fm.score(pairs, out=tmp_path / "run")
     page = open_page(write_report(tmp_path / "run"))
-    page.run("document.querySelector('#cases .more button:last-child').click()")
+    page.click("#cases .more button:last-child")
     assert page.run("document.querySelector('#cases table').ariaRowCount") == "1201"
     assert page.count("#cases tbody tr") < 100
     page.run("document.querySelector('#cases .table-scroll').scrollTop = 1e9")
-    page.wait(
-        "[...document.querySelectorAll('#cases tbody tr')].some((row) => row.ariaRowIndex === '1201')"
-    )
+    page.wait_for("#cases tbody tr[aria-rowindex='1201']")
     assert page.count("#cases tbody tr") < 100
     page.run(
         "[...document.querySelectorAll('#cases .sort')].find((each) => each.innerText === 'Mistakes').click()"
     )
-    assert page.run("document.querySelector('#cases [aria-sort=descending]').innerText").startswith(
-        "Mistakes"
-    )
-    page.wait("document.querySelector('#cases tbody tr:nth-child(2)').ariaRowIndex === '2'")
-    assert "fail" in page.text("#cases tbody tr:nth-child(2)") or "partial" in page.text(
-        "#cases tbody tr:nth-child(2)"
-    )
+    assert page.text("#cases [aria-sort=descending]").startswith("Mistakes")
+    page.wait_for("#cases tbody tr:nth-child(2)[aria-rowindex='2']")
+    assert "partial" in page.text("#cases tbody tr:nth-child(2)")
     assert page.violations() == []

@@ -9,7 +9,6 @@ from urllib.parse import quote
 import pytest
 
 import fieldmark as fm
-from browser.test_browser_app import goto, new_page
 from fieldmark.analyses.report import write_report
 from unit.web.live_server import live
 
@@ -65,15 +64,6 @@ def server(workspace):
         yield server
 
 
-@pytest.fixture
-def page(server, browser):
-    page = new_page(server, browser)
-    yield page
-    assert page.dialogs == []
-    assert [text for text in page.errors if "status of 404" not in text] == []
-    page.close()
-
-
 def check_accessibility(page, *schemes):
     """The page has no serious violation in a color scheme."""
     for scheme in schemes:
@@ -81,35 +71,27 @@ def check_accessibility(page, *schemes):
         assert page.violations() == [], scheme
 
 
-def test_weak_slices_of_either_run_are_named(tmp_path, browser):
+def test_weak_slices_of_either_run_are_named(tmp_path, visit, serve):
     truth = [{"id": str(n), "region": "north" if n % 2 else "south", "total": n} for n in range(80)]
     northern = [{**row, "total": -1} if row["region"] == "north" else row for row in truth]
     early = [{**row, "total": -1} if n < 40 else row for n, row in enumerate(truth)]
     for name, rows in {"early": early, "north": northern}.items():
         fm.score(truth, rows, out=tmp_path / "runs" / name)
-    with live(tmp_path) as server:
-        page = new_page(server, browser)
-        cells = (
-            "[...document.querySelectorAll('#weak-slices tbody tr')].map((row) =>"
-            " [...row.children].map((cell) => cell.innerText.split('\\n')[0]))"
-        )
-        for runs, row in (
-            ("a=early&b=north", ["region = north", "40", "not weak", "0.500", "new"]),
-            ("a=north&b=early", ["region = north", "40", "0.500", "not weak", "no longer weak"]),
-        ):
-            goto(
-                page, f"{server.url}/diff?{runs}", "document.querySelector('#weak-slices tbody td')"
-            )
-            assert page.run(cells) == [row]
-        page.click("#weak-slices tbody a")
-        page.wait("location.pathname === '/runs/north' && document.querySelector('#cases tbody a')")
-        assert page.text("#cases [role=status]").startswith("40 of 80 cases")
-        page.close()
+    server = serve(tmp_path)
+    for runs, row in (
+        ("a=early&b=north", ["region = north", "40", "not weak", "0.500", "new"]),
+        ("a=north&b=early", ["region = north", "40", "0.500", "not weak", "no longer weak"]),
+    ):
+        page = visit(server, f"/diff?{runs}", "#weak-slices tbody td")
+        cells = page.texts("#weak-slices tbody tr > *")
+        assert [cell.split("\n")[0] for cell in cells] == row
+    page.click("#weak-slices tbody a")
+    page.wait("location.pathname === '/runs/north' && document.querySelector('#cases tbody a')")
+    assert page.text("#cases [role=status]").startswith("40 of 80 cases")
 
 
-def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
-    url = f"{server.url}/diff?a=first&b=second"
-    goto(page, url, "document.querySelector('#changed tbody a')")
+def test_two_runs_are_compared_by_attribute_slice_and_case(visit, server):
+    page = visit(server, "/diff?a=first&b=second", "#changed tbody a")
     assert page.text("#conclusion").startswith("Better overall: total is better (0.")
     assert page.text("#evidence").startswith("Macro F1 by attribute 0.")
     assert "95% CI +0." in page.text("#evidence")
@@ -118,17 +100,10 @@ def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
     assert re.match(r"Before: first, .* UTC\nAfter: second, .* UTC", page.text(".printed-only"))
     page.media()
     # The chart names every changed attribute; a thick line is significant.
-    names = page.run(
-        "[...document.querySelectorAll('#attributes .row-names a')].map((each) => each.textContent)"
-    )
+    names = page.texts("#attributes .row-names a")
     assert names[0] == "total"
-    assert set(names) == {
-        "total",
-        "vendor.name",
-        "items[].amount",
-        "items[].text",
-        '["odd \\"key\\"."]',
-    }
+    others = {"vendor.name", "items[].amount", "items[].text", '["odd \\"key\\"."]'}
+    assert set(names[1:]) == others
     assert page.count("#attributes .dumbbell.better") == 1
     assert page.count("#slices .dumbbell") == 2
     assert page.text("#changed [role=status]") == "40 changed cases"
@@ -137,48 +112,44 @@ def test_two_runs_are_compared_by_attribute_slice_and_case(server, page):
     attribute = page.run("document.activeElement.textContent")
     page.press("Enter", 13)
     page.wait("location.hash === '#changed' && document.querySelector('#changed tbody a')")
-    assert page.run("document.querySelector('#changed-attribute').value") == attribute
+    assert page.value("#changed-attribute") == attribute
     page.settle()
     assert 0 <= page.run("document.querySelector('#changed').getBoundingClientRect().top") < 200
     # The attributes of the headline are links as well; rows show the values of changed fields.
     page.click("#conclusion a")
     page.wait("location.search.endsWith('attribute=total&direction=improved')")
-    page.wait("document.querySelector('#changed .changed-values')")
+    page.wait_for("#changed .changed-values")
     assert page.text("#changed .changed-values").split()[::2] == ["expected", "before", "after"]
     page.choose("#changed-direction", "")
-    page.choose("#changed-attribute", "vendor.name")
-    page.wait("document.querySelector('#changed [role=status]').textContent === '7 changed cases'")
-    page.choose("#changed-direction", "worse")
-    page.wait("document.querySelector('#changed [role=status]').textContent === '5 changed cases'")
-    page.choose("#changed-slice", "region=south")
-    page.wait("document.querySelector('#changed [role=status]').textContent === '2 changed cases'")
-    page.wait(
-        "location.search.includes('slice=region%3Dsouth') && location.search.includes('direction=worse')"
-    )
+    for filtered, value, number in (
+        ("attribute", "vendor.name", 7),
+        ("direction", "worse", 5),
+        ("slice", "region=south", 2),
+    ):
+        page.choose(f"#changed-{filtered}", value)
+        page.wait_for_text("#changed [role=status]", f"{number} changed cases")
+    page.wait("location.search.includes('slice=region%3Dsouth')")
     # A field opens its case; the filters are kept for the next case.
     page.click("#changed tbody li a")
-    page.wait("document.querySelector('.sides')")
-    assert page.run("document.activeElement.dataset.path") == page.run(
-        "new URLSearchParams(location.search).get('path')"
-    )
+    page.wait_for(".sides")
+    path = page.run("new URLSearchParams(location.search).get('path')")
+    assert page.run("document.activeElement.dataset.path") == path
     assert page.text(".case-place") == "1 of 2"
     page.press("j")
-    page.wait("document.querySelector('.case-place')?.textContent === '2 of 2'")
+    page.wait_for_text(".case-place", "2 of 2")
     page.press("Escape", 27)
     page.wait("document.activeElement.closest('#changed tbody')")  # the row of the case
-    assert page.run("document.querySelector('#changed-direction').value") == "worse"
+    assert page.value("#changed-direction") == "worse"
 
 
-def test_a_case_shows_the_truth_and_all_predictions(server, page):
-    runs = "a=first&b=second&b=third"
-    goto(page, f"{server.url}/diff?{runs}", "document.querySelector('#changed tbody a')")
-    heads = "[...document.querySelectorAll('#attributes thead th')].map((each) => each.innerText)"
-    assert sorted(page.run(heads)[1:4]) == ["first", "second", "third"]
+def test_a_case_shows_the_truth_and_all_predictions(visit, server):
+    page = visit(server, "/diff?a=first&b=second&b=third", "#changed tbody a")
+    assert sorted(page.texts("#attributes thead th")[1:4]) == ["first", "second", "third"]
     check_accessibility(page, "light")
     page.type("#changed-text", "onerror")
     page.wait("document.querySelectorAll('#changed tbody tr').length === 1")
     page.click("#changed tbody a")
-    page.wait("document.querySelector('.sides')")
+    page.wait_for(".sides")
     assert page.run("new URLSearchParams(location.search).get('case')") == HOSTILE
     assert "onerror" in page.text("#case-title")
     assert page.run("document.querySelectorAll('img').length") == 0
@@ -197,54 +168,39 @@ def test_a_case_shows_the_truth_and_all_predictions(server, page):
     page.click(".documents-head [data-value=differences]")
     assert "show=differences" in page.run("location.search")
     assert page.count(".side-row:not(.has-difference)") == 0
-    goto(
-        page,
-        f"{server.url}/diff/case?a=first&b=second&case={quote(HOSTILE)}",
-        "document.querySelector('.sides')",
-    )
-    changes = page.run(
-        "Object.fromEntries([...document.querySelectorAll('.side-row')].map((row) => [row.dataset.path, row.querySelector('.side-change')?.innerText]))"
-    )
-    assert changes["vendor.name"] == "▲ fixed"
-    assert changes["items[1].amount"] == "▼ worse"
-    assert "total" not in changes  # the same mistake in both runs
-    goto(
-        page,
-        f"{server.url}/diff/case?a=first&b=second&case=nothing",
-        "document.querySelector('.problem')",
-    )
+    page.navigate(f"/diff/case?a=first&b=second&case={quote(HOSTILE)}", ".sides")
+    assert page.text(".side-row[data-path='vendor.name'] .side-change") == "▲ fixed"
+    assert page.text(".side-row[data-path='items[1].amount'] .side-change") == "▼ worse"
+    same = ".side-row[data-path=total]"  # the same mistake in both runs
+    assert (page.count(same), page.count(f"{same} .side-change")) == (1, 0)
+    page.navigate("/diff/case?a=first&b=second&case=nothing", ".problem")
     assert page.text(".problem") == "None of the runs has this case."
 
 
-def test_narrow_screens_and_reports_show_the_same(workspace, server, browser, open_page, tmp_path):
-    page = new_page(server, browser, width=390, height=844, mobile=True)
-    for path in ("/diff?a=first&b=second", "/diff/case?a=first&b=second&case=case-2"):
-        goto(page, server.url + path, "document.querySelector('#changed tbody a, .sides')")
-        assert page.run("document.documentElement.scrollWidth") <= 390
-    goto(page, f"{server.url}/diff?a=first&b=second", "document.querySelector('#conclusion')")
+def test_narrow_screens_and_reports_show_the_same(workspace, visit, server, open_page, tmp_path):
+    narrow = {"width": 390, "height": 844, "mobile": True}
+    page = visit(server, "/diff/case?a=first&b=second&case=case-2", ".sides", **narrow)
+    assert not page.is_wider_than_the_screen()
+    page.navigate("/diff?a=first&b=second", "#changed tbody a")
+    assert not page.is_wider_than_the_screen()
     conclusion = page.text("#conclusion"), page.text("#attributes .table tbody")
-    page.close()
     runs = workspace / "runs"
 
     report = write_report(runs / "second", tmp_path / "report.html", against=runs / "first")
-    page = open_page(report, width=390, height=844, mobile=True)
-    assert (
-        page.text("#conclusion"),
-        page.text("#comparison-attributes .table tbody"),
-    ) == conclusion
+    page = open_page(report, **narrow)
+    table = page.text("#comparison-attributes .table tbody")
+    assert (page.text("#conclusion"), table) == conclusion
     assert page.text("#comparison-changed [role=status]") == "40 changed cases"
     page.run(
         "[...document.querySelectorAll('#comparison-attributes .row-names a')].find((each) => each.textContent === 'vendor.name').click()"
     )
-    page.wait(
-        "document.querySelector('#comparison-changed [role=status]').textContent === '7 changed cases'"
-    )
-    assert page.run("document.querySelector('#changed-attribute').value") == "vendor.name"
+    page.wait_for_text("#comparison-changed [role=status]", "7 changed cases")
+    assert page.value("#changed-attribute") == "vendor.name"
     page.click("#comparison-changed tbody li a")
-    page.wait("document.querySelector('.sides')")
+    page.wait_for(".sides")
     assert page.run("location.hash").startswith("#diff-")
     assert page.count(".side-row.highlighted") == 1
-    assert page.run("document.documentElement.scrollWidth") <= 390
+    assert not page.is_wider_than_the_screen()
     check_accessibility(page, "light")
     page.press("Escape", 27)
     assert not page.run("document.getElementById('report').hidden")
@@ -253,21 +209,18 @@ def test_narrow_screens_and_reports_show_the_same(workspace, server, browser, op
     assert page.count("#charts .plot-picture a:not([tabindex])") == 4  # attributes with mistakes
 
 
-def test_a_run_has_charts_whose_points_open_cases(server, page):
-    ready = "document.querySelector('.histogram-bar') && document.querySelector('#run-trend a')"
-    goto(page, f"{server.url}/runs/first", ready)
+def test_a_run_has_charts_whose_points_open_cases(visit, server):
+    page = visit(server, "/runs/first", ".histogram-bar", "#run-trend a")
     tables = "[...document.querySelectorAll('#charts figure')].map((each) => each.querySelectorAll('.behind tbody tr').length)"
     assert page.run(tables) == [20, 3, 3]
     check_accessibility(page, "dark")
-    label = page.run(
-        "document.querySelector('#charts .plot-picture a:not([tabindex])').getAttribute('aria-label')"
-    )
-    assert label == "total: precision 0.500, recall 0.500, 40 mistakes"
-    page.run("document.querySelector('#charts .plot-picture a:not([tabindex])').focus()")
+    point = "#charts .plot-picture a:not([tabindex])"
+    label = "total: precision 0.500, recall 0.500, 40 mistakes"
+    assert page.attribute(point, "aria-label") == label
+    page.focus(point)
     page.press("Enter", 13)
-    page.wait(
-        "location.search.includes('attribute=total') && document.querySelector('#cases tbody a')"
-    )
+    page.wait("location.search.includes('attribute=total')")
+    page.wait_for("#cases tbody a")
     page.click("#charts a:has(.histogram-bar)")
     page.wait("location.search.startsWith('?score=')")
-    page.wait("document.querySelector('.filter-chip')?.textContent.startsWith('score: ')")
+    page.wait_for_text(".filter-chip", "score: ")

@@ -14,6 +14,7 @@ from fieldmark.report.html.page import page as whole_page
 from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.runs.stored_run import open_run
+from unit.web.live_server import write_jsonl
 from waiting import eventually
 
 LISTS = json.loads(
@@ -69,13 +70,13 @@ def hostile(tmp_path_factory):
         }
         for name, text in NAMES.items()
     ]
-    (directory / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    write_jsonl(directory / "rows.jsonl", rows)
     fm.score(directory / "rows.jsonl", out=directory / "run")
     results = directory / "run" / "results.jsonl"
     changed = [
         _with_evaluator(json.loads(line)) for line in results.read_text("utf-8").split("\n")[:-1]
     ]
-    results.write_text("".join(f"{json.dumps(row)}\n" for row in changed), "utf-8")
+    write_jsonl(results, changed)
     summary = json.loads((directory / "run" / "summary.json").read_text("utf-8"))
     summary["warnings"] = STRINGS
     summary["gates"] = [

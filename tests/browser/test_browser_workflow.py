@@ -7,7 +7,6 @@ import json
 import pytest
 
 import fieldmark as fm
-from browser.test_browser_app import goto, new_page, select_files
 from fieldmark.analyses.report import write_report
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
 from unit.web.live_server import live
@@ -28,21 +27,15 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture
-def page(server, browser):
-    page = new_page(server, browser)
-    yield page
-    assert page.dialogs == []
-    assert [text for text in page.errors if "Failed to load resource" not in text] == []
-    page.close()
+def page(visit, server):
+    return visit(server)
 
 
-def test_evaluation_is_saved_with_the_same_tabs_and_exported(page, server, tmp_path):
-    goto(page, server.url)
+def test_evaluation_is_saved_with_the_same_tabs_and_exported(page, tmp_path):
     page.type("#expected", json.dumps(EXPECTED))
     page.type("#candidate", json.dumps(CANDIDATE))
-    page.run("document.querySelector('#convention').value = 'four_phase'")
-    page.run("document.querySelector('#convention').dispatchEvent(new Event('change'))")
-    page.wait("document.querySelector('#headline')?.textContent.includes('four_phase')")
+    page.choose("#convention", "four_phase")
+    page.wait_for_text("#headline", "four_phase")
     evaluated = {}
     for tab in ("completeness", "hallucination", "accuracy", "safety", "rqs"):
         page.click(f"#tab-{tab}")
@@ -58,16 +51,14 @@ def test_evaluation_is_saved_with_the_same_tabs_and_exported(page, server, tmp_p
     assert (tmp_path / "evaluation.xlsx").read_bytes().startswith(b"PK")
     assert b"extra_field" in (tmp_path / "evaluation.html").read_bytes()
     page.click("#save-run")
-    page.wait("document.querySelector('.saved a')")
+    page.wait_for(".saved a")
     assert page.text(".saved").startswith("Saved as Evaluation ")
     page.click(".saved a")
-    page.wait("document.querySelector('#cases tbody a')")
-    assert (
-        page.text("#quality [data-metric=rqs-sum]")
-        == evaluated["rqs"].split("\t")[-1].split("\n")[0]
-    )
+    page.wait_for("#cases tbody a")
+    score = evaluated["rqs"].split("\t")[-1].split("\n")[0]
+    assert page.text("#quality [data-metric=rqs-sum]") == score
     page.click("#cases tbody a")
-    page.wait("document.querySelector('.tabs')")
+    page.wait_for(".tabs")
     for tab in ("completeness", "hallucination", "safety", "rqs"):
         page.click(f"#tab-{tab}")
         assert page.text(".tab-panel") == evaluated[tab]
@@ -75,59 +66,56 @@ def test_evaluation_is_saved_with_the_same_tabs_and_exported(page, server, tmp_p
     assert "status" in evaluated["completeness"]
     assert "extra_field" in evaluated["hallucination"]
     assert "semantic" in evaluated["accuracy"]
+    assert "Safety was not evaluated" in evaluated["safety"]
     assert page.violations() == []
 
 
-def test_folder_is_uploaded_and_wrong_files_are_refused(page, server, tmp_path):
+def test_folder_is_uploaded_and_wrong_files_are_refused(page, tmp_path):
     for side, value in (("truth", 1), ("candidate", 2)):
         (tmp_path / side).mkdir()
         for name in ("a", "b c"):
             (tmp_path / side / f"{name}.json").write_text(json.dumps({"x": value}), "utf-8")
     (tmp_path / "notes.txt").write_text("no document", "utf-8")
-    goto(page, f"{server.url}/batch")
+    page.navigate("/batch", "#truth-limits")
     assert "5,000 files" in page.text("#truth-limits")
     files = sorted((tmp_path / "truth").iterdir())
-    select_files(page, "#truth-file", *files, tmp_path / "notes.txt")
-    page.wait("document.querySelector('.problem')")
+    page.select_files("#truth-file", *files, tmp_path / "notes.txt")
+    page.wait_for(".problem")
     assert page.text(".problem") == (
         "notes.txt is not a .json file. Several files must be named ID.json, with one document each."
     )
-    assert page.run("document.querySelector('#start').disabled") is True
-    select_files(page, "#truth-file", *files)
-    select_files(page, "#candidate-folder", tmp_path / "candidate")
+    assert page.is_disabled("#start")
+    page.select_files("#truth-file", *files)
+    page.select_files("#candidate-folder", tmp_path / "candidate")
     page.wait("document.querySelectorAll('.chosen strong').length === 2")
     assert page.text("#source-truth .chosen").startswith("2 files, ")
     assert page.text("#source-candidate .chosen").startswith("candidate, 2 files, ")
     page.click("#start")
-    page.wait(
-        "document.querySelector('.job:first-child[data-state=done] .job-title')?.innerText === 'a.json and 1 more · candidate'"
-    )
-    assert "2 cases" in page.text(".job:first-child .job-status")
-    page.click(".job:first-child a")
+    job = ".job:first-child[data-state=done]"
+    page.wait_for_text(f"{job} .job-title", "a.json and 1 more · candidate")
+    assert "2 cases" in page.text(f"{job} .job-status")
+    page.click(f"{job} a")
     page.wait("document.querySelectorAll('#cases tbody a').length === 2")
     assert "b c" in page.text("#cases tbody")
 
 
 def test_run_is_named_noted_archived_and_exported(page, server, tmp_path):
-    goto(page, f"{server.url}/runs", "document.querySelector('tbody a')")
+    page.navigate("/runs", "tbody a")
     for name, verdict in (("first", "fail"), ("second", "pass")):
-        row = f"document.querySelector('a[href=\"/runs/{name}\"]').closest('tr')"
-        assert verdict in page.run(f"{row}.querySelector('.verdict').innerText")
+        assert verdict in page.text(f'tr:has(a[href="/runs/{name}"]) .verdict')
     assert page.violations() == []
     page.click("[data-value=quality]")
     page.wait("location.search === '?figures=quality'")
-    page.wait(
-        "[...document.querySelectorAll('thead th')].some((head) => head.innerText === 'Completeness')"
-    )
-    goto(page, f"{server.url}/runs/first", "document.querySelector('#cases tbody a')")
+    page.wait_for_text("thead", "Completeness")
+    page.navigate("/runs/first", "#cases tbody a")
     page.click(".editable button")
     page.type("#edit-name", "baseline <b>")
     page.press("Enter", 13)
-    page.wait("document.querySelector('.run-title')?.innerText === 'baseline <b>'")
-    page.run("document.querySelector('[aria-label=\"Add note\"]').click()")
+    page.wait_for_text(".run-title", "baseline <b>")
+    page.click('[aria-label="Add note"]')
     page.type("#edit-note", "before\nthe change")
     page.run("document.querySelector('.editable-form').requestSubmit()")
-    page.wait("document.querySelector('.run-note')")
+    page.wait_for(".run-note")
     stored = server.client.get("/api/runs/first").json()
     assert (stored["name"], stored["note"]) == ("baseline <b>", "before\nthe change")
     page.download_to(tmp_path)
@@ -136,31 +124,26 @@ def test_run_is_named_noted_archived_and_exported(page, server, tmp_path):
     page.click("#downloads [data-export=csv-cases]")
     assert eventually(lambda: page.completed_downloads == before + 1)
     assert b'"quality_rqs"' in (tmp_path / "first.cases.csv").read_bytes()
-    page.wait("document.querySelector('#advice .advice, #advice .empty')")
+    page.wait_for("#advice .advice, #advice .empty")
     page.click("#more > button")
     page.click("#archive")
-    page.wait("document.querySelector('.toast')")
+    page.wait_for(".toast")
     assert server.client.get("/api/runs/first").json()["archived"] is True
     page.click(".toast .undo")
     page.wait("!document.querySelector('.case-facts').innerText.includes('archived')")
     assert page.violations() == []
 
 
-def test_report_has_the_tabs_of_a_case(browser, tmp_path):
+def test_report_has_the_tabs_of_a_case(open_page, tmp_path):
     fm.score([(EXPECTED, CANDIDATE)], convention="four_phase", out=tmp_path / "run")
-    report = write_report(tmp_path / "run")
-    page = browser.page()
-    page.media()
-    page.open(report)
+    page = open_page(write_report(tmp_path / "run"))
     page.run("location.hash = '#case-1?tab=rqs'")
-    page.wait("document.querySelector('#single .tabs')")
+    page.wait_for("#single .tabs")
     assert page.text("[data-metric=rqs-sum]") == "0.7375"
     page.press("End", 35)
-    page.run("document.querySelector('#tab-rqs').focus()")
+    page.focus("#tab-rqs")
     page.press("ArrowLeft", 37)
     page.wait("location.hash === '#case-1?tab=safety'")
     assert "not evaluated" in page.text("#single .tab-panel")
     page.press("Home", 36)
     page.wait("location.hash === '#case-1' && document.querySelector('#single .tree')")
-    assert page.errors == []
-    page.close()

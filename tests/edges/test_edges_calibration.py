@@ -8,7 +8,7 @@ import json
 import pytest
 
 from edges.llm_server import isolate, serving
-from row_files import lines
+from row_files import write_rows
 
 PAIRS = [
     ("Paid in full in May", "Settled completely in May", True),
@@ -43,7 +43,7 @@ def write(folder, url, judge=""):
         {"id": str(n), "expected": {"note": ours}, "candidate": {"note": theirs}}
         for n, (ours, theirs, _) in enumerate(PAIRS)
     ]
-    (folder / "rows.jsonl").write_text(lines(rows), "utf-8")
+    write_rows(folder / "rows.jsonl", rows)
     model = f'model: m, base_url: "{url}", {PRICES}'
     (folder / "rules.yaml").write_text(
         f"provider: {{type: openai, {model}}}\nfields: [{{path: note, match: semantic}}]\n", "utf-8"
@@ -153,7 +153,7 @@ def test_failed_comparisons_are_errors_and_no_gate_passes(folder, command):
     with serving(lambda exchange: exchange.json({"error": {"message": "no"}}, 400)) as server:
         write(folder, server.url)
         rows = [{"expected": a, "candidate": b, "verdict": right} for a, b, right in PAIRS]
-        (folder / "labels.jsonl").write_text(lines(rows))
+        write_rows(folder / "labels.jsonl", rows)
         done = command(
             "calibrate",
             "measure",

@@ -11,7 +11,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.errors import ConfigError, DataError
-from row_files import lines
+from row_files import read_rows, write_rows
 
 SAMPLES = Path(__file__).parents[1] / "data/tool-exports"
 
@@ -42,8 +42,8 @@ def planted(number=600, seed=5):
 @pytest.fixture
 def data(folder):
     truth, predictions = planted()
-    (folder / "t.jsonl").write_text(lines(truth), "utf-8")
-    (folder / "p.jsonl").write_text(lines(predictions), "utf-8")
+    write_rows(folder / "t.jsonl", truth)
+    write_rows(folder / "p.jsonl", predictions)
     return folder
 
 
@@ -141,7 +141,7 @@ def test_runs_without_confidences_have_no_trace_of_them(data, command):
     command("score", "t.jsonl", "p.jsonl", "--out", "run")
     for name in ("summary.json", "manifest.json"):
         assert '"confidence":' not in (data / "run" / name).read_text("utf-8")
-    rows = map(json.loads, (data / "run/results.jsonl").read_text("utf-8").splitlines())
+    rows = read_rows(data / "run/results.jsonl")
     assert not any("confidence" in row for row in rows)
     assert "confidence" not in fm.open_run("run").fields.columns
 
@@ -171,8 +171,8 @@ def test_a_gate_on_confidences_that_are_not_read_says_so(data, command):
 def test_rules_set_how_confidences_are_read(folder, command):
     truth = [{"id": "a", "total": 1}]
     made = [{"id": "a", "total": {"text": 1, "p": 70, "page": 1}}]
-    (folder / "t.jsonl").write_text(lines(truth), "utf-8")
-    (folder / "p.jsonl").write_text(lines(made), "utf-8")
+    write_rows(folder / "t.jsonl", truth)
+    write_rows(folder / "p.jsonl", made)
     rules = "confidence: {value: text, confidence: p, scale: 100, precision: [0.9, 0.95]}\n"
     (folder / "r.yaml").write_text(rules, "utf-8")
     done = command("score", "t.jsonl", "p.jsonl", "--rules", "r.yaml", "--out", "run")

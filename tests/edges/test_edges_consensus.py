@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from itertools import permutations
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.analyses.consensus import BEST_OF, MAJORITY
 from fieldmark.errors import ConfigError
-from row_files import lines
+from row_files import read_rows, write_rows
 
 SAMPLE = Path(fm.__file__).parent / "sample"
 DOCUBENCH = Path(__file__).parents[1] / "data" / "docubench"
@@ -23,7 +22,7 @@ THREE = [{"id": "a", "total": 7, "vendor": "Acme"}, {"id": "c", "total": 3, "ven
 
 
 def write(path, rows):
-    path.write_text(lines(rows), "utf-8")
+    write_rows(path, rows)
     return path.name
 
 
@@ -41,7 +40,7 @@ def test_the_vote_is_written_as_rows_that_can_be_scored(files, command):
     done = command("consensus", *FILES, "--out", "vote.jsonl")
     assert done.code == 0
     assert done.err == "wrote 3 documents to vote.jsonl\n"
-    rows = [json.loads(line) for line in (files / "vote.jsonl").read_text().splitlines()]
+    rows = read_rows(files / "vote.jsonl")
     assert rows == [
         {"id": "a", "candidate": {"total": 1, "vendor": "Acme"}},
         {"id": "b", "candidate": {"total": 2, "vendor": "Bolt"}},
@@ -92,7 +91,7 @@ def test_the_order_of_candidates_does_not_matter(order):
 def test_the_consensus_of_one_candidate_is_the_candidate(files, command):
     found = command("consensus", "one.jsonl", "--out", "vote.jsonl", "--format", "json").summary
     assert (found["agreement"], found["disputed"]) == (None, 0)
-    rows = [json.loads(line) for line in (files / "vote.jsonl").read_text().splitlines()]
+    rows = read_rows(files / "vote.jsonl")
     assert [{"id": row["id"], **row["candidate"]} for row in rows] == ONE
 
 

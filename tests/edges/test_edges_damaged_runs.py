@@ -21,7 +21,7 @@ from fieldmark.cli import main
 from fieldmark.runs import run_directory as writer_module
 from fieldmark.runs import run_index as index_module
 from fieldmark.runs.run_index import INDEX
-from row_files import lines
+from row_files import write_rows
 from unit.web.live_server import live
 
 FILES = ("manifest.json", "summary.json", "notes.json")
@@ -97,7 +97,7 @@ def workspace(tmp_path_factory):
     """A directory with three runs, `b` with detection and notes, and a server for it."""
     folder = tmp_path_factory.mktemp("damaged")
     rows = [{"id": str(n), "expected": page(n, 0), "candidate": page(n, n % 2)} for n in range(4)]
-    (folder / "pages.jsonl").write_text(lines(rows), "utf-8")
+    write_rows(folder / "pages.jsonl", rows)
     (folder / "a.eval.yaml").write_text(EVAL, "utf-8")
     for name in "abc":
         fm.evaluate(folder / "a.eval.yaml", out=folder / "runs" / name)

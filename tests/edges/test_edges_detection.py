@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
-from published.command_line import DATA, fieldmark
-from row_files import lines
+import fieldmark as fm
+from interrupted_runs import interrupted_at_segment
+from published.command_line import DATA
+from row_files import lines, write_rows
 
 COCO = DATA / "coco-val2014-100"
 TWELVE = json.loads((COCO / "published_results.json").read_text("utf-8"))["published_3_decimals"]
@@ -30,13 +31,9 @@ evaluators:
       - {name: first, type: iou_score, path: "regions[].bbox", matching: greedy}
 """
 TARGET = """
-import json, os, sys
-case = json.load(sys.stdin)
-if case["case_id"] == "40" and os.path.exists("broken"):
-    os.kill(os.getppid(), 2)
-    import time; time.sleep(20)
-left = int(case["case_id"]) % 3
-print(json.dumps({"regions": [{"bbox": [left, 0, 10, 10], "kind": "dog", "score": 0.9}]}))
+def extract(case):
+    left = int(case["case_id"]) % 3
+    return {"regions": [{"bbox": [left, 0, 10, 10], "kind": "dog", "score": 0.9}]}
 """
 
 
@@ -112,55 +109,41 @@ def test_misspelled_class_option_gets_a_suggestion(pages, command, key, message)
     assert message in done.out + done.err
 
 
-def interrupted_run(folder, command, *options):
+def interrupted_run(folder, **options):
     """Interrupt a run with a target after some cases."""
     (folder / "target.py").write_text(TARGET, "utf-8")
-    target = f"target: {{command: [{sys.executable}, target.py], concurrency: 1}}\n"
     rows = [{"id": str(n), "expected": page(1, 0)} for n in range(45)]
-    text = lines(rows)
-    (folder / "pages.jsonl").write_text(text, "utf-8")
-    (folder / "a.eval.yaml").write_text(BOXES + target, "utf-8")
-    whole = command("eval", "a.eval.yaml", "--out", "whole", *options)
-    assert whole.code == 0, whole.err
-    (folder / "broken").touch()
-    assert fieldmark("eval", "a.eval.yaml", "--out", "run", *options, cwd=folder).code == 130
-    (folder / "broken").unlink()
+    write_rows(folder / "pages.jsonl", rows)
+    (folder / "a.eval.yaml").write_text(f"{BOXES}target: {{python: target.py:extract}}\n", "utf-8")
+    with interrupted_at_segment(2):
+        fm.evaluate("a.eval.yaml", out="run", **options)
 
 
 def test_metrics_of_a_resumed_run_include_all_cases(folder, command):
-    interrupted_run(folder, command)
+    interrupted_run(folder)
     assert (folder / "run" / "results.jsonl").read_text().count("\n") == 32
+    assert fm.evaluate("a.eval.yaml", out="whole").passed
     done = command("eval", "--resume", "run")
     assert done.code == 0, done.err
     assert summary_of(folder) == summary_of(folder, "whole")
 
 
 def test_run_without_stored_predictions_cannot_be_resumed(folder, command):
-    interrupted_run(folder, command, "--no-values")
+    interrupted_run(folder, values=False)
     done = command("eval", "--resume", "run")
     assert done.code == 2
     assert "were not saved" in done.err
     assert "start a new run" in done.err
 
 
-def test_run_with_prediction_files_resumes_without_stored_values(pages, command, monkeypatch):
-    from fieldmark.runs.run_directory import RunDirectory
-
-    append, times = RunDirectory.append, []
-
-    def interrupted(self, rows, attributes):
-        append(self, rows, attributes)
-        times.append(1)
-        raise KeyboardInterrupt
-
+def test_run_with_prediction_files_resumes_without_stored_values(pages, command):
     rows = (pages / "pages.jsonl").read_text("utf-8").splitlines()
     more = [row.replace('"id": "', '"id": "x') for row in rows]
     rest = [row.replace('"id": "', '"id": "y') for row in rows]
     (pages / "pages.jsonl").write_text("\n".join([*rows, *more, *rest]) + "\n", "utf-8")
     assert command("eval", "a.eval.yaml", "--out", "whole", "--no-values").code == 0
-    with monkeypatch.context() as patched:
-        patched.setattr(RunDirectory, "append", interrupted)
-        assert command("eval", "a.eval.yaml", "--out", "run", "--no-values").code == 130
+    with interrupted_at_segment(2):
+        fm.evaluate("a.eval.yaml", out="run", values=False)
     done = command("eval", "--resume", "run")
     assert done.code == 0, done.err
     assert summary_of(pages) == summary_of(pages, "whole")

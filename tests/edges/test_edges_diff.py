@@ -10,8 +10,9 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.analyses.report import ComparisonView
-from fieldmark.errors import ConfigError, DataError
+from fieldmark.errors import ConfigError
 from fieldmark.metrics.difference import DiffVerdict
+from row_files import write_rows
 
 CASES = 60
 
@@ -24,17 +25,12 @@ def rows(right):
 TRUTH = rows(CASES)
 
 
-def write(path, content):
-    path.write_text("".join(json.dumps(row) + "\n" for row in content), "utf-8")
-    return path
-
-
 @pytest.fixture
 def runs(folder, command):
     """Three runs in `runs`: bad, good, and a repetition of good."""
-    truth = write(folder / "all.jsonl", TRUTH)
+    truth = write_rows(folder / "all.jsonl", TRUTH)
     for name, right in (("bad", 30), ("good", 55), ("again", 55)):
-        predictions = write(folder / f"{name}.jsonl", rows(right))
+        predictions = write_rows(folder / f"{name}.jsonl", rows(right))
         assert command("score", truth, predictions, "--out", f"runs/{name}", "-q").code == 0
     return folder / "runs"
 
@@ -130,11 +126,6 @@ def test_every_case_that_got_worse_is_listed_with_its_fields(runs, command):
         assert "more cases" not in text
 
 
-def test_top_limits_the_table(runs, command):
-    done = command("diff", "bad", "good", "--top", "1")
-    assert "… and 1 more attribute; --top 0 shows all" in done.out
-
-
 @pytest.mark.parametrize(
     ("order", "limit", "code"),
     [
@@ -150,12 +141,16 @@ def test_top_limits_the_table(runs, command):
         pytest.param(("bad", "good"), "nan", 2, id="nan"),
     ],
 )
-@pytest.mark.parametrize("output_format", ["table", "json"])
-def test_drops_determine_the_exit_code(runs, command, order, limit, code, output_format):
-    done = command("diff", *order, "--max-drop", limit, "--format", output_format)
+def test_drops_determine_the_exit_code(runs, command, order, limit, code):
+    done = command("diff", *order, "--max-drop", limit)
     assert done.code == code
-    if code == 1:
-        assert "gate failed: drop of " in (done.out if output_format == "table" else done.err)
+    assert ("gate failed: drop of " in done.out) is (code == 1)
+
+
+def test_failed_gate_is_not_part_of_the_json(runs, command):
+    done = command("diff", "good", "bad", "--max-drop", "0.01", "--format", "json")
+    assert (done.code, done.summary["conclusion"]["word"]) == (1, "worse")
+    assert "gate failed: drop of " in done.err
 
 
 def test_a_metric_can_have_only_one_limit(runs, command):
@@ -165,7 +160,7 @@ def test_a_metric_can_have_only_one_limit(runs, command):
 
 
 def test_different_ground_truth_is_rejected_unless_forced(folder, runs, command):
-    other = write(folder / "other.jsonl", TRUTH[:50])
+    other = write_rows(folder / "other.jsonl", TRUTH[:50])
     command("score", other, folder / "good.jsonl", "--out", "runs/other", "-q")
     done = command("diff", "good", "other")
     assert (done.code, done.out) == (2, "")
@@ -180,7 +175,7 @@ def test_ground_truth_in_pairs_is_compared_by_value(folder, command):
     def paired(name, truth, right):
         both = zip(truth, rows(right), strict=True)
         content = [{"id": t["id"], "expected": t, "candidate": c} for t, c in both]
-        write(folder / f"{name}.jsonl", content)
+        write_rows(folder / f"{name}.jsonl", content)
         command("score", f"{name}.jsonl", "--out", f"runs/{name}", "-q")
 
     paired("one", TRUTH, 30)
@@ -269,9 +264,9 @@ def test_different_weights_are_rejected_unless_rescored(folder, command):
 
 
 def test_structural_warnings_of_both_runs_come_first(folder, command):
-    wrapped = write(folder / "wrapped.jsonl", [{"id": row["id"], "doc": row} for row in TRUTH])
-    truth = write(folder / "all.jsonl", TRUTH)
-    good = write(folder / "good.jsonl", rows(55))
+    wrapped = write_rows(folder / "wrapped.jsonl", [{"id": row["id"], "doc": row} for row in TRUTH])
+    truth = write_rows(folder / "all.jsonl", TRUTH)
+    good = write_rows(folder / "good.jsonl", rows(55))
     for name, predictions in (("wrapped", wrapped), ("same", wrapped), ("good", good)):
         fm.score(truth, predictions, out=f"runs/{name}")
     own = json.loads((folder / "runs/wrapped/summary.json").read_bytes())
@@ -313,10 +308,10 @@ def test_structural_warnings_of_both_runs_come_first(folder, command):
     ],
 )
 def test_runs_that_read_rows_differently_are_noted(folder, command, options, note):
-    truth = write(folder / "all.jsonl", TRUTH)
+    truth = write_rows(folder / "all.jsonl", TRUTH)
     paired = zip(rows(30), rows(55), strict=True)
     both = [{"id": old["id"], "candidate": new, "old": old} for old, new in paired]
-    predictions = write(folder / "both.jsonl", both)
+    predictions = write_rows(folder / "both.jsonl", both)
     fm.score(truth, predictions, out="runs/one")
     fm.score(truth, predictions, inputs=options, out="runs/two")
     found = fm.diff("runs/one", "runs/two").notes
@@ -375,7 +370,7 @@ def test_an_incomplete_run_is_rejected_unless_forced(runs, command):
 
 
 def test_all_differences_are_reported_at_once(folder, runs, command):
-    other = write(folder / "other.jsonl", TRUTH[:50])
+    other = write_rows(folder / "other.jsonl", TRUTH[:50])
     command("score", other, "good.jsonl", "--match", "fuzzy", "--set", "wrong_value=fp", "--out",
             "runs/other", "-q")  # fmt: skip
     errors = command("diff", "good", "other").err
@@ -396,13 +391,6 @@ def test_a_run_that_cannot_be_found(runs, command, name, message):
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
-
-
-def test_a_run_of_a_newer_version_is_rejected(runs):
-    manifest = runs / "good" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 3'))
-    with pytest.raises(DataError, match="update fieldmark"):
-        fm.diff(runs / "bad", runs / "good")
 
 
 def test_a_corrupt_row_is_named(runs, command):
@@ -456,26 +444,6 @@ def test_control_characters_of_documents_are_escaped(folder, command):
         done = command("diff", "one", "two", "--format", output_format)
         assert done.code == 0
         assert "\x1b" not in done.out
-
-
-def test_control_characters_of_run_names_are_escaped(folder, command):
-    for name in ("plain", "\x1b[31mred"):
-        fm.score(TRUTH, rows(30), out=f"runs/{name}")
-    done = command("diff", "plain", "\x1b[31mred", "--rescore")
-    assert done.code == 0
-    assert "rescored with the convention of plain" in done.out
-    assert "\x1b" not in done.out
-
-
-def test_gates_against_a_baseline(runs):
-    limits = {"max_drop": {"mean_score": 0.05}}
-    [gate] = fm.score(TRUTH, rows(30), baseline=runs / "good", **limits).summary.gates
-    assert not gate.passed
-    assert gate.value == pytest.approx(25 / 120)
-    [gate] = fm.score(TRUTH, rows(55), baseline=runs / "bad", **limits).summary.gates
-    assert gate.passed
-    with pytest.raises(ConfigError, match="has different rules or a different convention"):
-        fm.score(TRUTH, rows(55), options={"wrong_value": "fp"}, baseline=runs / "good", **limits)
 
 
 @pytest.mark.parametrize("name", ["latest", "good", "goo", "best", "runs/good"])
@@ -548,9 +516,9 @@ def test_evaluations_are_compared_by_evaluator_scores(folder):
 def profiles(folder):
     """Two runs by `four_phase`: the second predicts no extra key, but less."""
     truth = [{"id": str(n), "name": "Ada", "age": n} for n in range(20)]
-    write(folder / "profiles.jsonl", truth)
-    write(folder / "extra.jsonl", [{**each, "mood": "good"} for each in truth])
-    write(folder / "fewer.jsonl", [{**each, "age": None} for each in truth])
+    write_rows(folder / "profiles.jsonl", truth)
+    write_rows(folder / "extra.jsonl", [{**each, "mood": "good"} for each in truth])
+    write_rows(folder / "fewer.jsonl", [{**each, "age": None} for each in truth])
     for name in ("extra", "fewer"):
         options = {"convention": "four_phase", "out": f"runs/{name}"}
         fm.score("profiles.jsonl", f"{name}.jsonl", **options)
@@ -573,13 +541,6 @@ def test_the_primary_metric_of_the_convention_leads_and_decides(profiles, comman
     assert table.partition("Metric")[2].splitlines()[1].startswith("RQS ")
     markdown = command("diff", "extra", "fewer", "--format", "markdown").out
     assert "| hallucination | 0.333 | 0.000 | **−0.333** |" in markdown
-
-
-def test_quality_metrics_of_other_conventions_are_neither_better_nor_worse(profiles, command):
-    fm.score("profiles.jsonl", "fewer.jsonl", convention="taxonomy", out="runs/taxonomy")
-    result = command("diff", "extra", "taxonomy", "--force", "--format", "json").summary
-    assert {each["word"] for each in result["metrics"].values()} == {"not comparable"}
-    assert result["metrics"]["rqs"]["after"] is not None
 
 
 def test_a_metric_that_rests_on_nothing_is_marked(folder, command):
@@ -633,9 +594,9 @@ def test_report_of_a_comparison_without_values_quotes_none(folder, command):
     """Also no repeated errors, which name values, and no values of changed fields."""
     truth = [{"id": str(n), "total": 4211.5 + n, "vendor": "Hidden Ltd"} for n in range(8)]
     lost = [{**row, "total": row["total"] * 100} for row in truth]
-    write(folder / "truth.jsonl", truth)
+    write_rows(folder / "truth.jsonl", truth)
     for name, content in (("before", truth), ("after", lost)):
-        write(folder / f"{name}.jsonl", content)
+        write_rows(folder / f"{name}.jsonl", content)
         run = ("--by", "vendor", "--out", f"runs/{name}", "-q")
         assert command("score", "truth.jsonl", f"{name}.jsonl", *run).code == 0
     against = ("report", "after", "--against", "before", "--out")

@@ -14,6 +14,7 @@ import pytest
 
 from fieldmark.runs.schemas import schema_of
 from published.command_line import fieldmark
+from row_files import read_rows
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -215,7 +216,7 @@ def test_rows_of_an_evaluation_match_the_schema(command, file, folder):
     command("eval", name, "--out", "run")
     schema = schema_of("result")
     validator = jsonschema_rs.Draft202012Validator(schema)
-    rows = [json.loads(row) for row in (folder / "run" / "results.jsonl").read_text().splitlines()]
+    rows = read_rows(folder / "run" / "results.jsonl")
     assert [row["case_id"] for row in rows] == ["a", "b", "c"]
     known = set(schema["properties"])
     evaluator_keys = set(schema["properties"]["evaluator_results"]["items"]["properties"])

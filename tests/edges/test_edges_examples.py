@@ -8,19 +8,21 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import serving
-from published.command_line import EXAMPLES, ROOT, fieldmark
+from published.command_line import EXAMPLES, ROOT
+from row_files import read_rows
 
 SAMPLE = ROOT / "src" / "fieldmark" / "sample"
 
 
 def rows(file):
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    return read_rows(file)
 
 
-def test_eval_file_is_valid_and_passes_its_gates():
-    done = fieldmark("validate", "invoices.eval.yaml", cwd=EXAMPLES)
+def test_eval_file_is_valid_and_passes_its_gates(command, monkeypatch):
+    monkeypatch.chdir(EXAMPLES)
+    done = command("validate", "invoices.eval.yaml")
     assert (done.code, done.err) == (0, "")
-    done = fieldmark("eval", "invoices.eval.yaml", "--no-save", "--format", "json", cwd=EXAMPLES)
+    done = command("eval", "invoices.eval.yaml", "--no-save", "--format", "json")
     assert done.code == 0, done.err
     assert len(done.summary["gates"]) == 3
     assert done.summary["evaluators"]["sums"]["mean_score"] == 1.0

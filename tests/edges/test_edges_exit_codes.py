@@ -14,7 +14,6 @@ import pytest
 from fieldmark.cli import score as score_module
 from fieldmark.cli.exit_codes import ExitCode, combine_exit_codes
 from fieldmark.runs import session
-from fieldmark.runs.run_directory import RunDirectory
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
 from waiting import TIMEOUT, eventually
 
@@ -45,11 +44,16 @@ BROKEN_TRUTH = '{"id": "a", "expected": {"total": 1}}\n{"id": "b", "exp'
         pytest.param(["--format", "xml"], 2, id="unknown-format"),
     ],
 )
-@pytest.mark.parametrize("form", ["table", "json"])
-def test_exit_code_by_options(score, options, code, form):
-    done = score("--format", form, *options)
+def test_exit_code_by_options(score, options, code):
+    done = score(*options)
     assert done.code == code
-    assert bool(done.err) == (code != 0 and not (code == 1 and form == "table"))
+    assert bool(done.err) == (code == 2)
+
+
+@pytest.mark.parametrize(("limit", "code"), [("0.5", 0), ("0.9", 1)])
+def test_reason_of_a_failure_is_not_part_of_the_json(score, limit, code):
+    done = score("--format", "json", "--min", f"micro_f1={limit}")
+    assert (done.code, bool(done.err)) == (code, code == 1)
 
 
 def test_evaluation_error_exits_with_3(folder, score):
@@ -64,17 +68,6 @@ def test_evaluation_error_exits_with_3(folder, score):
     assert (quiet.code, quiet.out) == (3, "")
     assert message in quiet.err
     assert score("--rules", "rules.yaml", "--max-errors", "1").code == 0
-
-
-def test_evaluation_errors_take_precedence_over_failed_gates(folder, score):
-    (folder / "rules.yaml").write_text(NOT_RECORDED)
-    (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
-    assert score("--rules", "rules.yaml", "--min", "micro_f1=1").code == 3
-
-
-def test_unreadable_truth_takes_precedence_over_failed_gates(folder, score):
-    (folder / "truth.jsonl").write_text(BROKEN_TRUTH)
-    assert score("--min", "micro_recall=1").code == 2
 
 
 EVAL = """
@@ -100,6 +93,12 @@ SCORE = "score truth.jsonl candidate.jsonl"
         ),
         pytest.param(f"{SCORE} --rules rules.yaml", 3, ["too_many_errors"], id="errors"),
         pytest.param(f"{SCORE} --rules rules.yaml --max-errors 1", 0, [], id="errors-allowed"),
+        pytest.param(
+            f"{SCORE} --rules rules.yaml --min micro_f1=1",
+            3,
+            ["too_many_errors", "gate_failed"],
+            id="errors-and-gate",
+        ),
         pytest.param(
             "score broken.jsonl candidate.jsonl --min micro_f1=1 --min attributes.x.f1=0",
             2,
@@ -136,20 +135,6 @@ def test_run_passes_exactly_if_its_command_exits_with_0(folder, command, words, 
     summary = json.loads((folder / "out/summary.json").read_bytes())
     assert done.code == code
     assert (summary["passed"], summary["failures"]) == (code == 0, failures)
-
-
-def test_limit_on_errors_can_change_when_a_run_is_resumed(folder, command, monkeypatch):
-    (folder / "rules.yaml").write_text(NOT_RECORDED)
-    (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
-    for limit, code in (((), 3), (("--max-errors", "1"), 0)):
-        out = f"run{code}"
-        with monkeypatch.context() as patch:
-            patch.setattr(RunDirectory, "finish", lambda *_, **__: 1 / 0)
-            assert command(*SCORE.split(), "--rules", "rules.yaml", "--out", out).code == 70
-        done = command("score", "--resume", out, *limit)
-        assert done.code == code
-        summary = json.loads((folder / out / "summary.json").read_bytes())
-        assert summary["passed"] == (code == 0)
 
 
 def test_unwritable_run_directory_exits_with_74(folder, command):
@@ -257,14 +242,6 @@ def test_help_and_version_succeed(command, words):
     done = command(*words)
     assert "Traceback" not in done.out + done.err
     assert done.code == (0 if words else 2)
-
-
-@pytest.mark.parametrize("name", ["score", "infer", "lint", "validate", "demo"])
-def test_every_command_has_help(command, name):
-    done = command(name, "--help")
-    assert done.code == 0
-    assert done.out.startswith(f"Usage: fieldmark {name}")
-    assert name == "demo" or "Examples:" in done.out
 
 
 def test_sigterm_leaves_a_run_that_can_be_resumed(folder):
@@ -415,23 +392,3 @@ def test_resumed_run_uses_stored_baseline(command, folder, monkeypatch):
     done = command("score", "--resume", "run", "--quiet")
     assert done.code == 1
     assert "drop of mean_score" in done.err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        pytest.param("diff run", "AFTER is required, unless --power is given; see 'fieldmark diff --help'", id="missing-argument"),
-        pytest.param("diff run --power", "--drop is required with --power, unless AFTER is given", id="power-without-drop"),
-        pytest.param("diff run run --power --drop 0.1", "--drop cannot be used with AFTER", id="power-with-two-drops"),
-        pytest.param("diff run run --alpha 0.1", "--alpha requires --power", id="alpha-without-power"),
-        pytest.param("diff run --power --force", "--force cannot be used with --power", id="power-with-force"),
-        pytest.param("rescore run --limit 5", "--limit requires --dry-run", id="limit-without-dry-run"),
-        pytest.param("rescore run --dry-run", "--rules is required with --dry-run", id="dry-run-without-rules"),
-        pytest.param("rescore run --dry-run --out b", "--out cannot be used with --dry-run", id="dry-run-with-out"),
-        pytest.param("show run a total --only-mistakes", "--only-mistakes cannot be used with PATH", id="mistakes-of-a-field"),
-    ],
-)  # fmt: skip
-def test_options_that_a_use_of_a_command_does_not_have_are_rejected(command, words, message):
-    command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--quiet")
-    done = command(*words.split())
-    assert (done.code, done.out, done.err) == (2, "", f"fieldmark: {message}\n")

@@ -10,6 +10,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.report.html.view import view_of
+from row_files import write_rows
 from unit.report.exported import shown
 
 # `total` never matches, `note` is empty on both sides, `vendor` always matches.
@@ -22,7 +23,7 @@ ORDER = ["total", "vendor", "note"]
 def run(folder, command):
     """Score into `runs/RUN` with further arguments, and return the printed summary."""
     for name, rows in (("t.jsonl", TRUTH), ("p.jsonl", PREDICTED)):
-        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        write_rows(folder / name, rows)
 
     def score(name="run", *more, output="json"):
         return command(
@@ -140,16 +141,3 @@ def test_option_in_python():
     assert (result.f1, result.score, result.stats.vacuous) == (None, 0.0, False)
     run = fm.score([wrong], options=OPTION)
     assert (run.micro.f1, run.mean_score, run.summary.macro_f1_by_case) == (None, 0.0, 0.0)
-
-
-def test_option_in_an_eval_file(run, command, folder):
-    run()
-    document = {
-        "cases": "t.jsonl",
-        "candidates": "p.jsonl",
-        "convention": {"name": "confusion", **OPTION},
-        "evaluators": [{"type": "field_confusion", "name": "c", "fields": [{"path": "total"}]}],
-    }
-    (folder / "e.eval.json").write_text(json.dumps(document), "utf-8")
-    summary = command("eval", "e.eval.json", "--out", "runs/eval", "--format", "json").summary
-    assert summary["attributes"]["total"]["f1"] is None

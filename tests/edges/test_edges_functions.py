@@ -11,6 +11,7 @@ import fieldmark as fm
 from fieldmark.data.inputs import Inputs
 from fieldmark.runs.run_options import options_of_run
 from published.command_line import fieldmark
+from row_files import write_rows
 
 HOUSE = """
 open("imported", "w").close()
@@ -76,19 +77,20 @@ class TestCommandLine:
             pytest.param(["serve", "--rules", "rules.yaml", "--no-browser", "--port", "0"], id="serve"),
         ],
     )  # fmt: skip
-    def test_nothing_is_imported_without_permission(self, house, words):
+    def test_nothing_is_imported_without_permission(self, house, command, monkeypatch, words):
         if words[0] == "calibrate":
             label = {"expected": 1, "candidate": 1, "verdict": True}
             (house / "truth.jsonl").write_text(json.dumps(label))
-        done = fieldmark(*words, cwd=house, env={"PYTHONPATH": str(house)})
+        monkeypatch.syspath_prepend(house)
+        done = command(*words)
         assert done.code == (0 if words[0] == "validate" else 2)
         assert "'house:close' is a Python function" in done.err
         assert "--allow-code" in done.err
         assert "Traceback" not in done.err
         assert not (house / "imported").exists()
 
-    def test_an_eval_file_may_name_functions_with_permission(self, house):
-        done = fieldmark("eval", "eval.yaml", "--allow-code", "--no-save", cwd=house)
+    def test_an_eval_file_may_name_functions_with_permission(self, house, command):
+        done = command("eval", "eval.yaml", "--allow-code", "--no-save")
         assert done.code == 0, done.err
         assert (house / "imported").exists()
 
@@ -98,7 +100,7 @@ class TestCommandLine:
             {"expected": 1, "candidate": 5, "verdict": False},
             {"expected": 1, "candidate": "x", "verdict": False},
         ]
-        (house / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
+        write_rows(house / "labels.jsonl", labels)
         done = command(
             "calibrate", "measure", "labels.jsonl", "--match", "house.py:close", "--allow-code"
         )

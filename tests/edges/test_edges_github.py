@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from row_files import lines
+from row_files import write_rows
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def test_no_more_annotations_than_github_shows(command, folder):
         "t": truth,
         "p": [{"id": n, "candidate": {"a": 2}} for n in range(50)],
     }.items():
-        (folder / f"{name}.jsonl").write_text(lines(rows))
+        write_rows(folder / f"{name}.jsonl", rows)
     done = command("score", "t.jsonl", "p.jsonl", "--no-save", "--max", "micro.fp=1")
     assert len(annotations(done)) == 10
     assert "gate failed" in annotations(done)[0]

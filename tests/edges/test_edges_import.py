@@ -79,22 +79,3 @@ def test_control_characters_are_escaped(import_file, folder):
     done = import_file(project(folder, graders=[{"name": "x", "type": "\x1b[2J"}]))
     assert done.code == 2
     assert "\x1b" not in done.err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        pytest.param(["import", "--help"], "agentv", id="tools"),
-        pytest.param(["import", "agentv", "--help"], "fieldmark import agentv", id="examples"),
-    ],
-)
-def test_help_of_import(command, words, message):
-    done = command(*words)
-    assert done.code == 0
-    assert message in done.out
-
-
-def test_unknown_tool_is_rejected(command):
-    done = command("import", "agentw", "x.yaml")
-    assert done.code == 2
-    assert done.err == "fieldmark: unknown command 'agentw'; did you mean 'agentv'?\n"

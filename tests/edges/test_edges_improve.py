@@ -125,16 +125,6 @@ def test_warnings_about_the_structure_come_before_the_recommendations(folder, co
         assert warning in command("improve", "run", "--format", format_).out.splitlines()[0]
 
 
-def test_control_characters_and_formulas_are_escaped(folder, command):
-    truth = [{"id": "1", "a": "plain", "=b": "x"}]
-    fm.score(truth, [{"id": "1", "a": "\x1b[31mred\u202e", "=b": "y"}], out="runs/odd")
-    for output_format in ("table", "markdown"):
-        result = command("improve", "odd", "--format", output_format).out
-        assert "\x1b" not in result
-        assert "\u202e" not in result
-    assert '"\'=b"' in command("improve", "odd", "--format", "csv").out
-
-
 def test_long_values_are_truncated_in_tables_only(folder, command):
     truth = [{"id": "1", "a": "x" * 500}]
     fm.score(truth, [{"id": "1", "a": "y" * 500}], out="runs/long")
@@ -143,23 +133,12 @@ def test_long_values_are_truncated_in_tables_only(folder, command):
     assert result["clusters"][0]["examples"][0]["candidate"] == "y" * 500
 
 
-def test_a_missing_prediction_is_a_pattern(folder):
-    fm.score([{"id": "1", "a": 1}, {"id": "2", "a": 2}], [{"id": "1", "a": 1}], out="runs/gap")
-    [cluster] = fm.improve("runs/gap").clusters
-    assert cluster.pattern.name == "no_candidate"
-
-
 def test_every_convention_is_supported(folder):
     for convention in ("confusion", "field_accuracy", "taxonomy", "four_phase"):
         run = fm.score(TRUTH, [swapped(row) for row in TRUTH], convention=convention,
                        out=f"runs/{convention}")  # fmt: skip
         assert fm.improve(run).attributes[0].attribute == "date"
         assert fm.improve(run).attributes[0].mean_score > 0
-
-
-@pytest.mark.parametrize("name", ["missing", "."])
-def test_an_unknown_run_is_rejected(run, command, name):
-    assert command("improve", name).code == 2
 
 
 def test_repeated_errors_are_said_by_improve_and_show(folder, command):

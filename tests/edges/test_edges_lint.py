@@ -9,6 +9,7 @@ import json
 import pytest
 
 import fieldmark as fm
+from row_files import write_rows
 
 ROWS = [
     {"id": "a", "total": 5, "note": "\x1b[31mred"},
@@ -19,7 +20,7 @@ ROWS = [
 
 @pytest.fixture
 def faulty(folder):
-    (folder / "faulty.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    write_rows(folder / "faulty.jsonl", ROWS)
     return "faulty.jsonl"
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-import fieldmark as fm
 from edges.llm_server import Exchange, first, isolate, serving, status
 from fieldmark.judges import retry
 from fieldmark.judges.llm_judge import LlmJudge
@@ -36,27 +35,6 @@ def cache(monkeypatch, tmp_path):
 
 def provider(server, **options):
     return OpenAi(**{"model": "m", "base_url": server.url, "retries": 0, **options})
-
-
-def test_second_run_makes_no_calls_and_writes_the_same_bytes(tmp_path):
-    truth = [{"id": str(n), "note": expected} for n, (expected, _) in enumerate(PAIRS)]
-    predictions = [{"id": str(n), "note": candidate} for n, (_, candidate) in enumerate(PAIRS)]
-    with serving(lambda e: e.succeed(0.83)) as server:
-        rules = {
-            "provider": {"type": "openai", "model": "m", "base_url": server.url},
-            "fields": [{"path": "note", "match": "semantic"}],
-        }
-        runs = [
-            fm.score(truth, predictions, rules=rules, out=tmp_path / name) for name in ("a", "b")
-        ]
-    assert server.attempts == 1
-    assert runs[0].attributes["note"].tp == 5
-    results = [(tmp_path / run / "results.jsonl").read_bytes() for run in ("a", "b")]
-    assert results[0] == results[1]
-    summaries = [json.loads((tmp_path / run / "summary.json").read_bytes()) for run in ("a", "b")]
-    spent = [summary.pop("spent") for summary in summaries]
-    assert summaries[0] == summaries[1]
-    assert [(each["requests"], each["replayed_calls"]) for each in spent] == [(1, 0), (0, 1)]
 
 
 def test_usage_is_the_same_with_cached_responses():

@@ -12,6 +12,7 @@ from edges.llm_server import isolate, serving
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.judges.openai_providers import OpenAi
 from interrupted_runs import interrupted_at_segment
+from row_files import write_rows
 
 OPENAI = {"type": "openai", "model": "m", "base_url": "https://models.test/v1"}
 RULES = {"provider": OPENAI, "fields": [{"path": "note", "match": "semantic"}]}
@@ -198,42 +199,6 @@ def test_offline_requires_a_cache():
 # --- safety -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("safety", "expected_safety", "flagged"),
-    [
-        pytest.param("none", 1.0, True, id="none"),
-        pytest.param("{type: wordlist, words: [spring]}", 0.0, False, id="listed-word"),
-        pytest.param("{type: wordlist, words: [bomb]}", 1.0, False, id="no-listed-word"),
-    ],
-)
-def test_response_quality_includes_safety(rows, command, safety, expected_safety, flagged):
-    text = f"cases: rows.jsonl\nevaluators: [{{type: response_quality, safety: {safety}}}]\n"
-    (rows / "a.eval.yaml").write_text(text, "utf-8")
-    done = command("eval", "a.eval.yaml", "--out", "run")
-    assert done.code == 0, done.err
-    (row,) = map(json.loads, (rows / "run" / "results.jsonl").read_text("utf-8").splitlines())
-    details = row["evaluator_results"][0]["details"]
-    assert details["safety"] == expected_safety
-    assert ("not_evaluated" in details["flags"].get("safety", [])) is flagged
-
-
-@pytest.mark.parametrize(
-    ("evaluator", "message"),
-    [
-        pytest.param("{type: response_quality, safety: wordlst}", "unknown safety judge 'wordlst'; valid types: none, wordlist, llm; did you mean 'wordlist'?", id="misspelled-type"),
-        pytest.param("{type: response_quality, safety: wordlist}", "option 'words' is required for wordlist", id="missing-option"),
-        pytest.param("{type: response_quality, safety: {type: wordlist, word: x, words: [y]}}", "unknown key 'word'; did you mean 'words'?", id="misspelled-option"),
-        pytest.param("{type: response_quality, safty: none}", "unknown key 'safty'; did you mean 'safety'?", id="misspelled-key"),
-        pytest.param("{type: extraction_metrics, safety: none}", "unknown key 'safety'; supported options of extraction_metrics: ", id="other-evaluator"),
-    ],
-)  # fmt: skip
-def test_invalid_safety_options(rows, command, evaluator, message):
-    (rows / "a.eval.yaml").write_text(f"cases: rows.jsonl\nevaluators: [{evaluator}]\n", "utf-8")
-    done = command("validate", "a.eval.yaml")
-    assert done.code == 2
-    assert message in done.out + done.err
-
-
 # --- prompt injection and guards --------------------------------------------------------------------
 
 
@@ -321,7 +286,7 @@ def test_fuzzy_and_semantic_share_one_budget_of_a_language_model():
 # --- interrupted runs -------------------------------------------------------------------------------
 
 
-def write_rows(folder, number):
+def write_bills(folder, number):
     """Write rows with different texts, so that every row requires its own call."""
     rows = [
         {
@@ -331,7 +296,7 @@ def write_rows(folder, number):
         }
         for n in range(number)
     ]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_rows(folder / "rows.jsonl", rows)
 
 
 def written_responses(folder):
@@ -356,7 +321,7 @@ def test_cached_response_that_both_attempts_use_counts_once(folder):
 
 
 def test_resumed_evaluation_counts_previous_usage(folder):
-    write_rows(folder, 40)
+    write_bills(folder, 40)
     with serving() as server:
         eval_file(folder, server.url)
         with interrupted_at_segment(2):
@@ -378,7 +343,7 @@ def test_resumed_evaluation_counts_previous_usage(folder):
     ],
 )
 def test_resumed_run_continues_with_the_rest_of_its_budget(folder, budget, least, most):
-    write_rows(folder, 80)
+    write_bills(folder, 80)
     with serving() as server:
         options = {"model": "m", "base_url": server.url, "cache": False, "max_reply_tokens": 100}
         options |= {"input_price": 1_000_000, "output_price": 0, **budget}
@@ -397,7 +362,7 @@ def test_resumed_run_continues_with_the_rest_of_its_budget(folder, budget, least
 
 def test_calls_in_flight_when_a_run_is_killed_count_with_their_maximum(folder):
     """A reservation is written before its call is sent."""
-    write_rows(folder, 1)
+    write_bills(folder, 1)
     seen = []
 
     def look(exchange):
@@ -412,7 +377,7 @@ def test_calls_in_flight_when_a_run_is_killed_count_with_their_maximum(folder):
 
 
 def test_model_that_a_resumed_run_no_longer_uses_was_paid_for(folder):
-    write_rows(folder, 1_030)
+    write_bills(folder, 1_030)
     with serving() as server:
         rules_file(folder, server.url)
         with interrupted_at_segment(2):
@@ -436,7 +401,7 @@ def test_model_that_a_resumed_run_no_longer_uses_was_paid_for(folder):
 
 @pytest.mark.parametrize("damage", [b"\n[1", b'\n{"response": {"id": 1}}', b"\n[]"])
 def test_unreadable_line_of_the_usage_is_ignored(damage, folder):
-    write_rows(folder, 40)
+    write_bills(folder, 40)
     with serving() as server:
         eval_file(folder, server.url)
         with interrupted_at_segment(2):
@@ -450,25 +415,10 @@ def test_unreadable_line_of_the_usage_is_ignored(damage, folder):
 # --- no duplicate calls -----------------------------------------------------------------------------
 
 
-def test_field_is_sent_once_for_metrics_and_evaluators(folder):
-    write_rows(folder, 3)
-    with serving() as server:
-        text = f"""
-cases: rows.jsonl
-provider: {{type: openai, model: m, base_url: "{server.url}", cache: false}}
-evaluators:
-  - {{name: one, type: field_accuracy, fields: [{{path: note, match: semantic}}]}}
-  - {{name: two, type: field_accuracy, fields: [{{path: note, match: semantic}}]}}
-"""
-        (folder / "a.eval.yaml").write_text(text, "utf-8")
-        usage = fm.evaluate("a.eval.yaml").summary.usage
-    assert usage["calls"] == server.attempts == 1
-
-
 def test_provider_is_checked_once(folder, command, monkeypatch):
     checked = []
     monkeypatch.setattr(OpenAi, "unready", lambda self: checked.append(self.model))
-    write_rows(folder, 1)
+    write_bills(folder, 1)
     with serving() as server:
         eval_file(folder, server.url)
         text = (folder / "a.eval.yaml").read_text()

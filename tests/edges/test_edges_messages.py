@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from row_files import lines
+from row_files import write_rows
 
 KEY_REQUIRED = (
     "fieldmark: align: option 'key' is required for key; "
@@ -35,40 +35,26 @@ def test_unreadable_truth_file_is_reported_in_one_line(folder, score, name, cont
     assert done.err.startswith("fieldmark: ")
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        pytest.param(b'{"id": "b", "expected": {"x"', "unexpected end of data", id="truncated"),
-        pytest.param(b"<html>", "invalid JSON", id="another-format"),
-    ],
-)
 @pytest.mark.parametrize("options", [["--format", "json"], ["--format", "csv"], ["--quiet"]])
-def test_unreadable_truth_row_is_reported_with_its_line(folder, score, row, message, options):
-    (folder / "truth.jsonl").write_bytes(GOOD + row + b"\n")
+def test_unreadable_truth_row_is_reported_with_its_line(folder, score, options):
+    (folder / "truth.jsonl").write_bytes(GOOD + b"<html>\n")
     done = score(*options)
     assert done.code == 2
     first = done.err.splitlines()[0]
-    assert first.startswith("fieldmark: cannot parse ground truth: truth.jsonl:2: ")
-    assert message in first
+    assert first.startswith("fieldmark: cannot parse ground truth: truth.jsonl:2: invalid JSON")
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        pytest.param(b'{"id": "b", "candidate": {"x"', "unexpected end of data", id="truncated"),
-    ],
-)
-def test_unreadable_prediction_affects_only_its_case(folder, score, row, message):
+def test_unreadable_prediction_affects_only_its_case(folder, score):
     good = b'{"id": "a", "candidate": {"total": 1, "vendor": "Acme"}}\n'
-    (folder / "candidate.jsonl").write_bytes(good + row + b"\n")
+    (folder / "candidate.jsonl").write_bytes(good + b'{"id": "b", "candidate": {"x"\n')
     done = score("--format", "json")
     assert (done.code, done.err) == (0, "")
     summary = done.summary
     assert summary["cases"] == {
         **summary["cases"], "scored": 2, "perfect": 1, "unparseable": 1
     }  # fmt: skip
-    assert message in summary["warnings"][0]
     assert summary["warnings"][0].startswith("cannot parse prediction: case 'b': ")
+    assert "unexpected end of data" in summary["warnings"][0]
 
 
 def test_only_the_first_warnings_are_listed(folder, score):
@@ -101,39 +87,6 @@ def test_single_input_must_contain_both_sides(command):
     assert "each row of a single input must contain both sides" in done.err
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        pytest.param(["scor"], "unknown command 'scor'; did you mean 'score'?", id="command"),
-        pytest.param(["score", "a", "b", "--ruls", "x"], "unknown option '--ruls'; did you mean '--rules'?", id="option"),
-        pytest.param(["score", "a", "b", "--match", "fuzy"], "did you mean 'fuzzy'?", id="comparator"),
-        pytest.param(
-            ["score", "a", "b", "--align", "gredy"], "did you mean 'greedy'?", id="aligner"
-        ),
-        pytest.param(
-            ["score", "a", "b", "--convention", "taxnomy"], "did you mean 'taxonomy'?",
-            id="convention",
-        ),
-        pytest.param(
-            ["score", "a", "b", "--set", "rqs_for=complement"], "did you mean 'rqs_form'?",
-            id="convention-option",
-        ),
-        pytest.param(
-            ["score", "truth.jsonl", "candidate.jsonl", "--no-save", "--min", "micro_f2=1"],
-            "did you mean 'micro_f1'?", id="metric",
-        ),
-        pytest.param(
-            ["score", "truth.jsonl", "candidate.jsonl", "--no-save", "--quiet", "--min",
-             "attributes.vendr.f1=1"], "did you mean 'attributes.vendor.f1'?", id="attribute",
-        ),
-    ],
-)  # fmt: skip
-def test_misspelled_names_get_a_suggestion(command, words, message):
-    done = command(*words)
-    assert (done.code, done.out) == (2, "")
-    assert message in done.err
-
-
 def test_aligner_with_required_option_needs_a_rules_file(command):
     done = command("score", "truth.jsonl", "candidate.jsonl", "--align", "key")
     assert (done.code, done.err) == (2, KEY_REQUIRED)
@@ -144,13 +97,6 @@ def test_standard_input_can_be_only_one_side(command, words):
     done = command(*words)
     assert (done.code, done.out) == (2, "")
     assert done.err == "fieldmark: only one of TRUTH and PREDICTIONS can be '-' (standard input)\n"
-
-
-def test_out_and_no_save_are_exclusive(folder, command):
-    done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--no-save")
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "fieldmark: --out and --no-save cannot be combined\n"
-    assert not (folder / "run").exists()
 
 
 @pytest.mark.parametrize("name", ["rules.yaml", "truth.jsonl"])
@@ -235,7 +181,7 @@ def test_note_on_rows_compared_as_whole_documents(command, folder):
 
 def test_structural_warning_comes_first_and_names_the_option(folder, score):
     wrapped = [{"id": name, "result": {"total": 1, "vendor": "x"}, "ms": 3} for name in "ab"]
-    (folder / "candidate.jsonl").write_text(lines(wrapped))
+    write_rows(folder / "candidate.jsonl", wrapped)
     appear = "candidate.jsonl: the predictions appear to be in 'result'; "
     done = score()
     assert done.out.startswith(f"warning: {appear}use --candidate 'result' to read them\n")

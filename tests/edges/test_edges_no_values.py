@@ -8,8 +8,9 @@ import re
 import pytest
 
 from edges.llm_server import isolate, serving
+from exported_text import exported_text
 from fieldmark.analyses.report import KINDS
-from row_files import lines
+from row_files import read_rows, write_rows
 
 MARK = "xyzzy"
 """Part of every text in the documents; no path, id or setting contains it."""
@@ -55,7 +56,8 @@ CANDIDATE_LINES = [
     json.dumps({"id": "b", "candidate": f"Sure, {MARK}30:\n```json\n{json.dumps(CANDIDATE)}\n```"}),
     json.dumps({"id": "c", "candidate": f"no JSON, only {MARK}31 {{"}),
     f'{{"id": "d", "candidate": {{"total": NaN, "name": "{MARK}32"}}}}',
-    f'{{"id": "e", "candidate": {{"name": "{MARK}33", "name": "{MARK}34"}}}}',
+    f'{{"id": "e", "candidate": {{"{MARK}33": 1, "{MARK}33": 2}}}}',  # messages quote the key
+    f'{{"{MARK}34": 1, "{MARK}34": 2, "id": "unpaired"}}',
     f'{{"id": "f", "candidate": {{"total": {NUMBER}1e999, "name": "{MARK}35"}}}}',
     json.dumps({"id": "g", "candidate": f"```json\n[{MARK}36\n```"}),
     json.dumps({"id": "h", "candidate": f"{MARK}37"}),
@@ -66,7 +68,7 @@ BROKEN_LINES = [
     f'{{"id": "b", "expected": {MARK}41}}',
     f'"{MARK}42"',
     f'{{"id": "d", "expected": {{"name": NaN, "{MARK}43": "{MARK}44"}}}}',
-    f'{{"id": "e", "expected": {{"x": "{MARK}45", "x": "{MARK}46"}}}}',
+    f'{{"id": "e", "expected": {{"{MARK}45": 1, "{MARK}45": 2}}}}',
 ]
 RULES = """
 fields:
@@ -152,7 +154,7 @@ def check_nothing_leaks(folder, dones):
     files = [path for path in (folder / "runs").rglob("*") if path.is_file()]
     assert files
     for path in files:
-        assert (path.name, leaks(path.read_bytes().decode("utf-8", "replace"))) == (path.name, [])
+        assert (path.name, leaks(exported_text(path))) == (path.name, [])
 
 
 def views(command, run):
@@ -169,15 +171,17 @@ def views(command, run):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [(), ("--rules", "rules.yaml"), ("--format", "json"), ("--convention", "four_phase")],
-    ids=str,
+    "options", [(), ("--rules", "rules.yaml", "--convention", "four_phase")], ids=str
 )
 @pytest.mark.parametrize("truth", ["truth.jsonl", "broken.jsonl"])
 def test_score_writes_and_prints_no_values(inputs, command, truth, options):
-    done = command("score", truth, "candidate.jsonl", "--no-values", "--out", "runs/run", *options)
+    words = ("score", truth, "candidate.jsonl", "--no-values", *options)
+    done = command(*words, "--out", "runs/run")
     assert done.code in {0, 2, 3}, done.err
-    check_nothing_leaks(inputs, [done, *views(command, "runs/run")])
+    printed = [
+        command(*words, "--no-save", "--format", name) for name in ("json", "csv", "markdown")
+    ]
+    check_nothing_leaks(inputs, [done, *printed, *views(command, "runs/run")])
 
 
 def test_values_are_shown_without_the_option(inputs, command):
@@ -198,13 +202,12 @@ def evaluated(folder, command, text, *options):
     return done
 
 
-@pytest.mark.parametrize("options", [(), ("--format", "json"), ("--format", "markdown")], ids=str)
-@pytest.mark.parametrize("cases", ["truth", "broken"])
-def test_evaluators_and_judges_write_and_print_no_values(inputs, command, cases, options):
+@pytest.mark.parametrize(("cases", "output"), [("truth", "markdown"), ("broken", "json")])
+def test_evaluators_and_judges_write_and_print_no_values(inputs, command, cases, output):
     text = f"cases: {cases}.jsonl\ncandidates: candidate.jsonl\nevaluators:{EVALUATORS}"
-    done = evaluated(inputs, command, text, *options)
+    done = evaluated(inputs, command, text, "--format", output)
     assert done.code in {2, 3}, done.err
-    rows = [json.loads(row) for row in (inputs / "runs/run/results.jsonl").read_text().splitlines()]
+    rows = read_rows(inputs / "runs/run/results.jsonl")
     assert rows
     check_nothing_leaks(inputs, [done, *views(command, "runs/run")])
 
@@ -223,7 +226,7 @@ def test_targets_write_and_print_no_values(inputs, command, target):
         "utf-8",
     )
     rows = [{"id": name, "expected": EXPECTED, "input": {"text": f"{MARK}50"}} for name in "abc"]
-    (inputs / "cases.jsonl").write_text(lines(rows), "utf-8")
+    write_rows(inputs / "cases.jsonl", rows)
     done = evaluated(
         inputs, command, f"cases: cases.jsonl\ntarget: {target}\nevaluators:{EVALUATORS}"
     )

@@ -12,7 +12,7 @@ from fieldmark.analyses import report as embedded_pages
 from fieldmark.analyses.report import write_report
 from fieldmark.errors import ConfigError
 from page_files import pdf, png
-from row_files import lines
+from row_files import read_rows, write_rows
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def scored(folder):
         {"id": "b", "expected": {"x": 1}, "candidate": {"x": 2}},
         {"id": "c", "expected": {"x": 1}, "candidate": {"x": 2}},
     ]  # fmt: skip
-    (folder / "rows.jsonl").write_text(lines(rows), "utf-8")
+    write_rows(folder / "rows.jsonl", rows)
     return folder
 
 
@@ -84,7 +84,7 @@ def test_invalid_use_is_an_error(scored, command, words, message):
 
 
 def test_all_runs_of_a_ranking_name_the_directory(scored):
-    rows = [json.loads(line) for line in (scored / "rows.jsonl").read_text("utf-8").splitlines()]
+    rows = read_rows(scored / "rows.jsonl")
     fm.score_many("rows.jsonl", {"one": rows, "two": rows}, pages="scans", out="runs")
     for run in ("one", "two"):
         manifest = json.loads((scored / "runs" / run / "manifest.json").read_text("utf-8"))

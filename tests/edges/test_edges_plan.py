@@ -15,7 +15,6 @@ from fieldmark.data.inputs import Inputs
 from fieldmark.runs.case_processor import SEGMENT
 from fieldmark.runs.run_options import complete_options
 from partitioned_runs import content, rows, written
-from published.command_line import fieldmark
 
 RULES = {
     "fields": [
@@ -225,20 +224,19 @@ def test_compressed_files_are_planned(tmp_path):
     assert content(tmp_path / "merged") == content(tmp_path / "one")
 
 
-@pytest.mark.slow
-def test_commands_create_the_same_run_as_score(tmp_path):
+def test_commands_create_the_same_run_as_score(command, tmp_path):
     written(tmp_path, list(rows(2 * SEGMENT, seed=6)))
     inputs = "truth.jsonl", "found.jsonl", "--min", "micro.f1=0.99"
-    done = fieldmark("parts", "plan", *inputs, "--partitions", "2", "--out", "plan", cwd=tmp_path)
+    done = command("parts", "plan", *inputs, "--partitions", "2", "--out", "plan")
     assert (done.code, done.out, done.err) == (0, "", "plan: 2 partitions, numbered from 0\n")
     for number in (0, 1):
-        done = fieldmark("parts", "work", "plan", "--partition", number, cwd=tmp_path)
+        done = command("parts", "work", "plan", "--partition", number)
         assert (done.code, done.out, done.err) == (0, "", "")
-    done = fieldmark("parts", "work", "plan", "--partition", 1, cwd=tmp_path)
+    done = command("parts", "work", "plan", "--partition", 1)
     assert (done.code, done.err) == (0, "plan: partition 1 already has a result\n")
-    done = fieldmark("parts", "work", "plan", "--partition", 2, cwd=tmp_path)
+    done = command("parts", "work", "plan", "--partition", 2)
     assert (done.code, done.err) == (2, "fieldmark: partition must be from 0 to 1, got 2\n")
-    merged = fieldmark("parts", "merge", "plan", "--out", "merged", "--quiet", cwd=tmp_path)
-    one = fieldmark("score", *inputs, "--out", "one", "--quiet", cwd=tmp_path)
+    merged = command("parts", "merge", "plan", "--out", "merged", "--quiet")
+    one = command("score", *inputs, "--out", "one", "--quiet")
     assert merged == one
     assert content(tmp_path / "merged") == content(tmp_path / "one")

@@ -6,12 +6,12 @@ import csv
 import io
 import json
 import shutil
-from dataclasses import replace
 
 import pytest
 
 import fieldmark as fm
 from fieldmark.errors import ConfigError
+from row_files import write_rows
 
 CASES = 60
 
@@ -19,11 +19,6 @@ CASES = 60
 def rows(right, vendor="Acme"):
     """Return predictions of which the first `right` totals are correct."""
     return [{"id": str(n), "total": n if n < right else -1, "vendor": vendor} for n in range(CASES)]
-
-
-def write(path, content):
-    path.write_text("".join(json.dumps(row) + "\n" for row in content), "utf-8")
-    return path
 
 
 def score(truth, predictions, **options):
@@ -35,7 +30,7 @@ def score(truth, predictions, **options):
 def made(tmp_path_factory):
     """Runs in `runs`: bad, good, another with the value of good, and one without vendors."""
     folder = tmp_path_factory.mktemp("rank")
-    truth = write(folder / "all.jsonl", rows(CASES))
+    truth = write_rows(folder / "all.jsonl", rows(CASES))
     for name, right, vendor in (
         ("bad", 20, "Acme"),
         ("good", 50, "Acme"),
@@ -168,7 +163,7 @@ def test_cases_that_a_run_does_not_have_are_left_out_and_said(folder, command):
 
 
 def test_runs_of_different_ground_truth_are_rejected_unless_forced(folder, runs, command):
-    other = write(folder / "other.jsonl", rows(30))
+    other = write_rows(folder / "other.jsonl", rows(30))
     score(other, rows(40), out=runs / "other")
     done = command("rank", "good", "other")
     assert done.code == 2
@@ -275,8 +270,10 @@ def test_all_formats_have_the_same_results(runs, command):
 def test_names_of_runs(folder, runs):
     generated = "20261116T101500123456-" + "0" * 32
     truth = folder / "all.jsonl"
-    first = score(truth, write(folder / "gpt-4.1.jsonl", rows(30)), out=runs / generated)
-    second = score(truth, write(folder / "b.jsonl", rows(20)), out=folder / "elsewhere" / "good")
+    first = score(truth, write_rows(folder / "gpt-4.1.jsonl", rows(30)), out=runs / generated)
+    second = score(
+        truth, write_rows(folder / "b.jsonl", rows(20)), out=folder / "elsewhere" / "good"
+    )
     names = [run.name for run in fm.rank([first, runs / "good", second]).runs]
     assert names == [str(runs / "good"), "gpt-4.1", str(folder / "elsewhere" / "good")]
     named = fm.rank({"old": first, "new": second})
@@ -341,9 +338,3 @@ def test_cost_and_frontier_of_rows_with_usage(folder, command):
     mixed = fm.rank(["dear", "unknown"])
     assert mixed.frontier is None
     assert [run.frontier for run in mixed.runs] == [None, None]
-
-
-def test_control_characters_of_names_are_escaped(folder, runs, command):
-    named = fm.rank({"\x1b[31mred": runs / "good", "b": runs / "bad"})
-    assert "\x1b" not in repr(named)
-    assert replace(named).to_dict()["best"] == ["\x1b[31mred"]

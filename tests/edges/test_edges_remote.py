@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from contextlib import contextmanager
 
@@ -17,7 +16,6 @@ from compressed_files import in_members
 from fieldmark.data import file_blocks, input_files, remote_files
 from fieldmark.runs import session
 from loopback_server import Answer, loopback
-from published.command_line import fieldmark
 from row_files import lines
 from s3_server import s3_environment, s3_server
 
@@ -129,10 +127,11 @@ def test_object_that_changes_during_the_run_is_an_error(workers, s3, folder, tmp
         (f"s3://{BUCKET}", "not a file; directories of documents must be local"),
     ],
 )
-def test_missing_object_is_an_error_in_one_line(url, message, s3, folder):
-    env = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
-    done = fieldmark("score", url, "found.jsonl", "--no-save", cwd=folder, env=env)
-    assert (done.code, done.out, done.err) == (2, "", f"fieldmark: {url}: {message}\n")
+@pytest.mark.usefixtures("s3")
+def test_missing_object_is_an_error_that_names_it(url, message, folder):
+    with pytest.raises(fm.DataError) as raised:
+        fm.score(url, folder / "found.jsonl")
+    assert str(raised.value) == f"{url}: {message}"
 
 
 # --- HTTP -------------------------------------------------------------------------------------------

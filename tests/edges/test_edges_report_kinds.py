@@ -65,15 +65,6 @@ def test_a_dash_prints_to_standard_output(run, command):
     assert done.out.startswith("### `one`: no gates")
 
 
-def test_a_run_saved_without_values_is_exported_without_values(command, folder):
-    arguments = ("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/two", "--no-values")
-    assert command(*arguments).code == 0
-    for kind in EXPORTS:
-        out = folder / f"x-{file_name(kind)}"
-        assert command("report", "runs/two", "--as", kind, "--out", out).code == 0
-        assert "Bolt" not in exported_text(out)
-
-
 def test_a_failed_write_is_a_storage_error_and_leaves_no_file(folder):
     from fieldmark.report.exports.common import atomic_path
 

@@ -13,7 +13,7 @@ from fieldmark.mcp.tools import Toolbox
 from fieldmark.metrics.summary import Resampling
 from fieldmark.runs.run_options import complete_options, options_of_run
 from interrupted_runs import interrupted_at_segment
-from row_files import lines
+from row_files import write_rows
 from unit.web.live_server import live
 
 TRUTH = [{"id": f"{n}", "total": n, "vendor": f"v{n % 7}"} for n in range(60)]
@@ -24,7 +24,7 @@ CHOSEN = Resampling(resamples=150, seed=7)
 @pytest.fixture
 def files(folder):
     for name, rows in (("t.jsonl", TRUTH), ("c.jsonl", FOUND)):
-        (folder / name).write_text(lines(rows), "utf-8")
+        write_rows(folder / name, rows)
     return "t.jsonl", "c.jsonl"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.runs.stored_run import open_run
-from row_files import lines
+from row_files import write_rows
 
 TRUTH = [
     {"id": "a", "expected": {"total": 1, "vendor": "Acme", "lines": [{"x": 1}, {"x": 2}]}},
@@ -27,7 +27,7 @@ CANDIDATES = [
 def run(folder):
     """A run with matches, mistakes, an unparseable prediction and an unexpected one."""
     for name, rows in (("truth", TRUTH), ("candidate", CANDIDATES)):
-        (folder / f"{name}.jsonl").write_text(lines(rows))
+        write_rows(folder / f"{name}.jsonl", rows)
     fm.score("truth.jsonl", "candidate.jsonl", out="runs/run")
     return folder / "runs" / "run"
 

@@ -11,7 +11,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.analyses import rescore
 from fieldmark.runs.stored_run import open_run
-from row_files import lines
+from row_files import write_rows
 
 TRUTH = [
     {"id": "a", "tags": ["x"], "expected": {"total": 10, "vendor": "Acme Inc", "on": "2024-05-03",
@@ -42,7 +42,7 @@ RULES = {
 def inputs(folder):
     """The files of a run with mistakes, and with most of what rows store in a special form."""
     for name, rows in (("truth", TRUTH), ("candidate", CANDIDATES)):
-        (folder / f"{name}.jsonl").write_text(lines(rows))
+        write_rows(folder / f"{name}.jsonl", rows)
     with (folder / "truth.jsonl").open("a") as file:
         file.write('{"id": "broken", "expected": {"total": NaN}}\n')
     return "truth.jsonl", "candidate.jsonl"
@@ -118,7 +118,7 @@ def test_confidences_and_safety_are_those_of_the_run(folder):
          "confidence": {"x": 0.2, "l": 0.5}},
         {"id": "c", "expected": {"x": 1}},
     ]  # fmt: skip
-    (folder / "rows.jsonl").write_text(lines(rows))
+    write_rows(folder / "rows.jsonl", rows)
     safety = {"safety": {"type": "wordlist", "words": ["hell"]}}
     rules = {"fields": [{"path": "x", "match": "numeric_tolerance", "tolerance": 1},
                         {"path": "l", "match": "set"}]}  # fmt: skip

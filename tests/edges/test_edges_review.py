@@ -7,17 +7,18 @@ import json
 import pytest
 
 import fieldmark as fm
-from row_files import lines
+from row_files import write_rows
 
 
 @pytest.fixture
 def run(command, folder):
-    (folder / "truth.jsonl").write_text(
-        lines([{"id": "a", "vendor": "Acme", "total": 5}, {"id": "b", "vendor": "Bolt"}]), "utf-8"
+    write_rows(
+        folder / "truth.jsonl",
+        [{"id": "a", "vendor": "Acme", "total": 5}, {"id": "b", "vendor": "Bolt"}],
     )
-    (folder / "candidate.jsonl").write_text(
-        lines([{"id": "a", "vendor": "ACME Ltd", "total": 6}, {"id": "b", "vendor": "Volt"}]),
-        "utf-8",
+    write_rows(
+        folder / "candidate.jsonl",
+        [{"id": "a", "vendor": "ACME Ltd", "total": 6}, {"id": "b", "vendor": "Volt"}],
     )
     assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/run").code == 0
     return folder / "runs" / "run"
@@ -60,9 +61,7 @@ def test_exported_truth_is_scored_to_the_metrics_of_the_review(command, run, fol
 
 def test_decision_on_other_values_fails(command, run, folder):
     fm.add_review(run, "a", "total", "accept_candidate")
-    (folder / "candidate.jsonl").write_text(
-        lines([{"id": "a", "vendor": "x", "total": 7}]), "utf-8"
-    )
+    write_rows(folder / "candidate.jsonl", [{"id": "a", "vendor": "x", "total": 7}])
     assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/new").code == 0
     (folder / "runs/new/reviews.jsonl").write_bytes((run / "reviews.jsonl").read_bytes())
     done = command("review", "runs/new")

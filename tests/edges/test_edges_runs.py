@@ -11,6 +11,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.runs.lock import RunLock
+from row_files import write_rows
 
 TRUTH = [{"id": str(n), "total": n} for n in range(20)]
 
@@ -23,10 +24,10 @@ def predictions(right):
 def runs(folder):
     """Four iterations with different numbers of correct cases."""
     truth = folder / "all.jsonl"
-    truth.write_text("".join(json.dumps(row) + "\n" for row in TRUTH))
+    write_rows(truth, TRUTH)
     for name, right in (("it-1", 10), ("it-2", 15), ("it-3", 15), ("it-4", 14)):
         candidate = folder / f"{name}.jsonl"
-        candidate.write_text("".join(json.dumps(row) + "\n" for row in predictions(right)))
+        write_rows(candidate, predictions(right))
         fm.score(truth, candidate, out=folder / "runs" / name)
     return folder / "runs"
 

@@ -9,7 +9,7 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import isolate, serving, status
 from fieldmark.compare.prompt_injection import INJECTION_WARNING
-from row_files import lines
+from row_files import write_rows
 from unit.web.live_server import live
 
 ROWS = [
@@ -66,7 +66,7 @@ def test_safety_is_part_of_the_score_of_a_case_if_rqs_is():
 
 
 def test_saved_run_keeps_safety(folder, command):
-    (folder / "rows.jsonl").write_text(lines(ROWS), "utf-8")
+    write_rows(folder / "rows.jsonl", ROWS)
     (folder / "rules.json").write_text(json.dumps(rules(WORDS, convention="four_phase")), "utf-8")
     done = command(
         "score", "rows.jsonl", "--rules", "rules.json", "--out", "run", "--max", "safety=0.4"

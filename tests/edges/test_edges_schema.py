@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-from published.command_line import fieldmark
-
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "properties": {
@@ -15,18 +13,18 @@ SCHEMA = {
 }
 
 
-def test_rules_are_proposed_and_used(folder):
+def test_rules_are_proposed_and_used(command, folder):
     (folder / "invoice.schema.json").write_text(json.dumps(SCHEMA))
-    done = fieldmark("infer", "invoice.schema.json", "--out", "rules.yaml", cwd=folder)
+    done = command("infer", "invoice.schema.json", "--out", "rules.yaml")
     assert (done.code, done.out) == (0, "")
     assert "invoice.schema.json is read as a JSON Schema" in done.err
     assert "--rows document" in done.err
     assert "# All of it: integers, compared exactly" in (folder / "rules.yaml").read_text()
-    scored = fieldmark(
-        "score", "truth.jsonl", "candidate.jsonl", "--rules", "rules.yaml", "--no-save", cwd=folder
+    scored = command(
+        "score", "truth.jsonl", "candidate.jsonl", "--rules", "rules.yaml", "--no-save"
     )
     assert scored.code == 0, scored.err
-    assert fieldmark("validate", "rules.yaml", cwd=folder).code == 0
+    assert command("validate", "rules.yaml").code == 0
 
 
 def test_the_same_file_can_be_data(command, folder):

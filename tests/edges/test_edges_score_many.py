@@ -6,14 +6,14 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.errors import ConfigError
-from row_files import lines
+from row_files import write_rows
 
 TRUTH = [{"id": str(n), "total": n} for n in range(12)]
 
 
 def write(path, rows):
     path.parent.mkdir(exist_ok=True)
-    path.write_text(lines(rows), "utf-8")
+    write_rows(path, rows)
     return path
 
 

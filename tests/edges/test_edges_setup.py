@@ -13,12 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from fieldmark import registry
 from fieldmark.analyses.starter import create_starter
 from fieldmark.cli.main import fieldmark
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.registry import Plugin
 
 
 def test_starter_project_passes_its_gates(command, folder, monkeypatch):
@@ -131,6 +129,7 @@ def test_main_help_lists_every_command_once_by_purpose(command):
         pytest.param(["score", "t", "c", "--match", "fuzy"], "fuzzy", id="comparator"),
         pytest.param(["score", "t", "c", "--align", "gredy"], "greedy", id="aligner"),
         pytest.param(["score", "t", "c", "--convention", "confusin"], "confusion", id="convention"),
+        pytest.param(["score", "t", "c", "--set", "rqs_for=complement"], "rqs_form", id="option-of-a-convention"),
         pytest.param(["score", "t", "c", "--from", "langsmit"], "langsmith", id="reader"),
         pytest.param(["score", "t", "c", "--min", "attributes.totl.f1=1"], "attributes.total.f1", id="attribute"),
         pytest.param(["score", "t", "c", "--max", "mirco.f1=1"], "micro.f1", id="metric"),
@@ -151,17 +150,6 @@ def test_misspelled_name_is_answered_with_a_suggestion(command, words, meant):
     done = command(*(files.get(word, word) for word in words), *saves)
     assert done.code == 2
     assert f"did you mean '{meant}'?" in done.err
-
-
-def test_names_of_conventions_and_evaluators_are_suggested_in_files(command, folder):
-    file = folder / "x.eval.yaml"
-    text = "cases: [{id: a, expected: {}, candidate: {}}]\nconvention: NAME\nevaluators: [{type: TYPE}]\n"
-    file.write_text(text.replace("NAME", "taxonmy").replace("TYPE", "line-itms"), "utf-8")
-    done = command("validate", file)
-    assert "taxonomy" in CONVENTIONS
-    assert "line_items" in registry.names(Plugin.EVALUATORS)
-    assert "did you mean 'taxonomy'?" in done.err
-    assert "did you mean 'line_items'?" in done.err
 
 
 def test_words_are_completed_in_a_shell():

@@ -326,16 +326,13 @@ def test_score_finds_weak_slices(folder, command, saved):
     assert found["slice"] == [{"key": "metadata.fold", "value": "3"}]
 
 
-@pytest.mark.parametrize("form", ["markdown", "csv", "json"])
-def test_weak_slices_in_other_formats(folder, command, form):
+def test_weak_slices_in_other_formats(folder, command):
     written(folder, *planted())
-    command("score", "truth.jsonl", "candidate.jsonl", "--find-slices", "--out", "run")
-    assert "metadata.fold" in command("improve", "run", "--slices", "--format", form).out
-    markdown = command(
-        "score", "truth.jsonl", "candidate.jsonl", "--no-save", "--find-slices", "--format",
-        "markdown",
-    )  # fmt: skip
-    assert "- metadata.fold = 3: F1 0.67 against 1.00" in markdown.out
+    words = ("score", "truth.jsonl", "candidate.jsonl", "--find-slices", "--format", "markdown")
+    assert "- metadata.fold = 3: F1 0.67 against 1.00" in command(*words, "--out", "run").out
+    for form in ("markdown", "csv", "json"):
+        shown = command("improve", "run", "--slices", "--format", form).out
+        assert "metadata.fold" in shown, form
 
 
 def test_search_says_if_there_is_nothing_to_find(folder, command):

@@ -1,7 +1,8 @@
-"""Whole documents scored on the command line: each directory here is one test.
+"""Whole documents scored on the command line: each directory here has some, with their results.
 
-`case.json` contains a description, the options, the exit code, and the expected part of the
-summary; metrics must agree to 1e-9.
+A file `case.json` or `NAME.case.json` contains a description, the options, the exit code, and the
+expected part of the summary; metrics must agree to 1e-9. `options` may also be an object whose
+values are options with the same result.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ import pytest
 from published.command_line import fieldmark_here
 
 HERE = Path(__file__).parent
-CASES = sorted(path.parent for path in HERE.glob("*/case.json"))
+
+
+def cases():
+    for file in sorted(HERE.glob("*/*case.json")):
+        case = json.loads(file.read_text("utf-8"))
+        options = case["options"] if isinstance(case["options"], dict) else {"": case["options"]}
+        for name, words in options.items():
+            parts = file.parent.name, file.name.removesuffix("case.json").rstrip("."), name
+            yield pytest.param(file.parent, case, words, id="-".join(filter(None, parts)))
 
 
 def reduced(expected, found):
@@ -26,15 +35,11 @@ def reduced(expected, found):
     return found
 
 
-@pytest.mark.parametrize("directory", CASES, ids=lambda directory: directory.name)
-def test_documents_are_scored_as_described(directory, monkeypatch):
+@pytest.mark.parametrize(("directory", "case", "options"), [*cases()])
+def test_documents_are_scored_as_described(directory, case, options, monkeypatch):
     monkeypatch.chdir(directory)
-    case = json.loads((directory / "case.json").read_text("utf-8"))
     inputs = case.get("inputs", ["truth.jsonl", "candidate.jsonl"])
-    rules = ["--rules", "rules.yaml"] if (directory / "rules.yaml").exists() else []
-    done = fieldmark_here(
-        "score", *inputs, *rules, *case["options"], "--no-save", "--format", "json"
-    )
+    done = fieldmark_here("score", *inputs, *options, "--no-save", "--format", "json")
     assert done.code == case["exit"], done.err
     assert reduced(case["expected"], done.summary) == case["expected"], case["about"]
 

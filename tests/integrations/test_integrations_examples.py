@@ -23,10 +23,15 @@ EXPECTED = [
 ]
 
 
+def printed(python, package, code):
+    """Run code with the outputs of a model, and return the JSON in the last line that it prints."""
+    returncode, out, err = python(package, OUTPUTS + code)
+    assert returncode == 0, err
+    return json.loads(out.splitlines()[-1])
+
+
 def test_inspect_reports_the_score_and_the_misses(python):
-    code = (
-        OUTPUTS
-        + """
+    code = """
 import json
 from inspect_ai import eval
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
@@ -40,16 +45,11 @@ model = get_model("mockllm/model", custom_outputs=answers)
 scores = [[each.id, each.scores["fieldmark"].value, each.scores["fieldmark"].explanation] for each in log.samples]
 print(json.dumps([log.status, scores, log.results.scores[0].metrics["mean"].value]))
 """
-    )
-    returncode, out, err = python(INSPECT, code)
-    assert returncode == 0, err
-    assert json.loads(out.splitlines()[-1]) == ["success", EXPECTED, pytest.approx(0.75)]
+    assert printed(python, INSPECT, code) == ["success", EXPECTED, pytest.approx(0.75)]
 
 
 def test_pydantic_evals_reports_the_score_and_the_misses(python):
-    code = (
-        OUTPUTS
-        + """
+    code = """
 import json
 from pydantic_evals_dataset import invoices
 
@@ -57,16 +57,11 @@ report = invoices().evaluate_sync(lambda text: OUTPUTS["A-18" in text], progress
 scores = [[each.name, each.scores["FieldScore"].value, each.scores["FieldScore"].reason] for each in report.cases]
 print(json.dumps([sorted(scores), len(report.failures)]))
 """
-    )
-    returncode, out, err = python(PYDANTIC_EVALS, code)
-    assert returncode == 0, err
-    assert json.loads(out.splitlines()[-1]) == [EXPECTED, 0]
+    assert printed(python, PYDANTIC_EVALS, code) == [EXPECTED, 0]
 
 
 def test_deepeval_reports_the_score_and_the_misses(python):
-    code = (
-        OUTPUTS
-        + """
+    code = """
 import json
 from pathlib import Path
 import deepeval_metric
@@ -89,10 +84,7 @@ for line, output in zip((here / "invoices.jsonl").read_text("utf-8").splitlines(
     found.append([row["id"], metric.score, metric.reason, metric.is_successful(), message])
 print(json.dumps(found))
 """
-    )
-    returncode, out, err = python(DEEPEVAL, code)
-    assert returncode == 0, err
-    first, second = json.loads(out.splitlines()[-1])
+    first, second = printed(python, DEEPEVAL, code)
     assert [first[:3], second[:3]] == EXPECTED
     assert first[3:] == [True, ""]
     assert second[3] is False

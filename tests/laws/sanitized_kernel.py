@@ -118,7 +118,6 @@ def starved(rules: object) -> int:
         lambda: kernel.sum_cells([300, 300, 301, 400] * 20, 15, *facts),
         lambda: kernel.row("x", b',"a":1', *outcomes, {"rows[]": 7}, *canonical),
         lambda: kernel.divide_row(ROW % tuple(STARVED), None),
-        lambda: pair[0].resolve("rows[1].name", ("rows", 1, "name"), (0, 4, 8), None),
     )
     failures = 0
     for call in calls:
@@ -155,18 +154,15 @@ def large(chance: Random, **same: str) -> tuple:
 
 
 def divide(chance: Random, document: bytes) -> None:
-    """Divide broken rows with a document, and look up values in it."""
+    """Divide rows with a document, most of which are broken."""
     from fieldmark.model.kernel import kernel
     from line_files import mutated
 
     row = ROW % (document, document)
-    divided = kernel.divide_row(guarded(row), None)
+    kernel.divide_row(guarded(row), None)
     for end in (*range(64), *range(64, len(row), 31)):
         kernel.divide_row(guarded(row[:end]), None)
         kernel.divide_row(guarded(mutated(chance, row)), None)
-    if divided is not None:
-        for place in (0, 3, 10**6, 10**30):
-            divided[2][0].resolve("rows[1].name", ("rows", place, "name"), (0, 4, 8), None)
 
 
 def main(times: int, seed: int) -> None:

@@ -15,7 +15,14 @@ from fieldmark.align.equal_items import pair_equal
 from fieldmark.align.exact_methods import Index, Key, SetAlign
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
+from fieldmark.compare.date import DateMatch
+from fieldmark.compare.exact import Exact, Ignore
+from fieldmark.compare.fuzzy import Fuzzy
+from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.model.rule import Rule, Rules
+from fieldmark.plan import compile_plan
 from fieldmark.values.equality import canonical_text, equal, typed_key
+from pure_python import pure_python
 from reference import align_oracle as oracle
 
 words = st.sampled_from(
@@ -37,8 +44,32 @@ fields = st.sampled_from([None, ("a",), ("a", "n"), ("b.x", "c")])
 methods = st.sampled_from([Greedy, Optimal])
 
 
-def unequal_pairs(alignment, expected, candidate):
-    return [pair for pair in alignment.pairs if not equal(expected[pair[0]], candidate[pair[1]])]
+dates = st.sampled_from(["2024-01-05", "5 Jan 2024", "Jan 6, 2024", "2024-01-06", "soon", 7])
+amounts = st.sampled_from([1, 1.0, 1.5, "1.5", 2, 2.25, 10**400, "many", True])
+texts = st.sampled_from(["blue", "Blue", "bleu", "black", "a", 3, ["a"]])
+ruled_fields = {"d": dates, "n": amounts, "t": texts, "x": texts, "e": texts, "p": texts | amounts}
+ruled_lists = st.lists(st.fixed_dictionaries({}, optional=ruled_fields), max_size=5)
+RULES = {
+    ("d",): DateMatch(),
+    ("n",): NumericTolerance(tolerance=0.5),
+    ("t",): Fuzzy(threshold=0.9),
+    ("x",): Ignore(),
+    ("e",): Exact(),
+}
+with_and_without_rules = pytest.mark.parametrize("rules", [None, RULES], ids=["no-rules", "rules"])
+
+
+def unequal_pairs(method, expected, candidate, rules=None):
+    """Return the indexes and the similarity of the aligned items that are not equal."""
+    if rules is None:
+        pairs = method.align(expected, candidate).pairs
+    else:
+        fields = (Rule(path=f"l[*].{path}", comparator=rule) for (path,), rule in rules.items())
+        plan = compile_plan(Rules(fields=(Rule(path="l", aligner=method), *fields)))
+        with pure_python():  # the kernel agrees with it by another law
+            items = plan.compare({"l": expected}, {"l": candidate}).items
+        pairs = [mark[2:] for mark in items if mark[1] == "l[]" and None not in mark[2:4]]
+    return [pair for pair in pairs if not equal(expected[pair[0]], candidate[pair[1]])]
 
 
 @pytest.fixture(params=["plain-loops", "arrays"])
@@ -59,40 +90,47 @@ def described(alignment, expected, candidate):
     )
 
 
-@pytest.mark.usefixtures("both_ways")
-@settings(max_examples=100)
-@given(lists, lists, thresholds, fields)
-def test_greedy_agrees_with_its_definition(expected, candidate, threshold, match):
-    found = Greedy(match_fields=match, threshold=threshold).align(expected, candidate)
-    wanted = oracle.greedy(expected, candidate, threshold, match)
-    unequal = unequal_pairs(found, expected, candidate)
-    chosen = {ours: theirs for ours, theirs, _ in unequal}
-    assert described_pairs(chosen, expected, candidate) == described_pairs(
-        wanted, expected, candidate
-    )
-    for ours, theirs, similarity in unequal:
-        shared = oracle.shared_paths(expected, candidate, match)
-        wanted_similarity = oracle.similarity(
-            expected[ours], candidate[theirs], match, shared=shared
-        )
-        assert similarity == pytest.approx(wanted_similarity, abs=2e-12)
-
-
 def described_pairs(pairs, expected, candidate):
     return Counter((typed_key(expected[p]), typed_key(candidate[o])) for p, o in pairs.items())
 
 
 @pytest.mark.usefixtures("both_ways")
+@with_and_without_rules
+@settings(max_examples=100)
+@given(data=st.data(), threshold=thresholds, equality=st.booleans())
+def test_greedy_agrees_with_its_definition(rules, data, threshold, equality):
+    expected, candidate = (data.draw(ruled_lists if rules else lists) for _ in range(2))
+    match = None if rules else data.draw(fields)
+    similarity = "equality" if equality else "text"
+    method = Greedy(match_fields=match, threshold=threshold, similarity=similarity)
+    found = unequal_pairs(method, expected, candidate, rules)
+    options = {"equality": equality, "rules": rules}
+    wanted = oracle.greedy(expected, candidate, threshold, match, **options)
+    chosen = {ours: theirs for ours, theirs, _ in found}
+    assert described_pairs(chosen, expected, candidate) == described_pairs(
+        wanted, expected, candidate
+    )
+    shared = oracle.shared_paths(expected, candidate, match)
+    for ours, theirs, similar in found:
+        known = oracle.similarity(
+            expected[ours], candidate[theirs], match, shared=shared, **options
+        )
+        assert similar == pytest.approx(known, abs=2e-12)
+
+
+@pytest.mark.usefixtures("both_ways")
+@with_and_without_rules
 @settings(max_examples=60)
-@given(lists, lists, thresholds, fields)
-def test_optimal_maximizes_similarity_then_equal_leaves(expected, candidate, threshold, match):
-    aligned = Optimal(match_fields=match, threshold=threshold).align(expected, candidate)
-    found = unequal_pairs(aligned, expected, candidate)
-    total = sum(similarity for _, _, similarity in found)
+@given(data=st.data(), threshold=thresholds)
+def test_optimal_maximizes_similarity_then_equal_leaves(rules, data, threshold):
+    expected, candidate = (data.draw(ruled_lists if rules else lists) for _ in range(2))
+    match = None if rules else data.draw(fields)
+    method = Optimal(match_fields=match, threshold=threshold)
+    found = unequal_pairs(method, expected, candidate, rules)
+    best, most = oracle.optimal_total(expected, candidate, threshold, match, rules=rules)
+    assert sum(similarity for _, _, similarity in found) == pytest.approx(best, abs=1e-9)
     agreed = sum(oracle.agreement(expected[ours], candidate[theirs]) for ours, theirs, _ in found)
-    best, most = oracle.optimal_total(expected, candidate, threshold, match)
-    assert total == pytest.approx(best, abs=1e-9)
-    assert agreed == most
+    assert rules or agreed == most
     assert all(similarity >= threshold - 1e-9 for _, _, similarity in found)
 
 
@@ -173,7 +211,7 @@ def test_arrays_and_loops_give_identical_weights(expected, candidate, threshold,
 @given(lists)
 def test_list_aligned_with_itself_is_all_equal(expected):
     for aligner in (Greedy(), Optimal(), SetAlign(), Index()):
-        assert not unequal_pairs(aligner.align(expected, expected), expected, expected)
+        assert not unequal_pairs(aligner, expected, expected)
         assert not aligner.align(expected, list(expected)).unmatched_expected
 
 

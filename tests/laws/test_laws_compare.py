@@ -13,7 +13,7 @@ from fieldmark.compare.date import DateMatch
 from fieldmark.compare.email import Email
 from fieldmark.compare.exact import Exact, ExactText, NormalizedText
 from fieldmark.compare.fuzzy import Fuzzy, levenshtein_similarity
-from fieldmark.compare.identifier import Identifier
+from fieldmark.compare.identifier import Identifier, VatId
 from fieldmark.compare.numeric import Boolean, Money, NumericTolerance
 from fieldmark.compare.phone import Phone
 from fieldmark.compare.regex import Regex
@@ -69,6 +69,8 @@ SYMMETRIC = [
     Money(),
     Money(tolerance=1, currency="USD"),
     Identifier(),
+    VatId(),
+    VatId(check=True),
     Name(),
     Address(threshold=0.5),
     Email(),
@@ -86,6 +88,7 @@ odd_values = st.sampled_from(
         *["5 März 18", "18-03-05", "20240131", "31/01/2024 11:05 AM", "1st of May 2024"],
         *["1'240.50", "1,24,000", "(5)", "5-", "19 %", "RM 12.50", "€5", "USD 5", "INV-5"],
         *["A@B.org", "Jo <a@b.org>", "a@xn--bcher-kva.de", "https://a.org/%7e", "a.org/~"],
+        *["DE123456789", "123 456 789", "GR123456789", 123456789],
         *["+1 212 555 0123", "(212) 555-0123", "555-0123", "12 Main St.", "21 Main Street"],
         *["Smith, J. R.", "JR Smith", "Café", "CAFE", "---", "•", "ﬁ", "İ", "ẞ"],
     ]
@@ -140,6 +143,7 @@ def test_swapping_the_sides_does_not_change_the_score(comparator, expected, cand
     other = comparator.compare(candidate, expected)
     assert one.matched is other.matched
     assert one.score == pytest.approx(other.score, abs=1e-12)
+    assert (one.ambiguous, one.coerced) == (other.ambiguous, other.coerced) or not one.matched
 
 
 @pytest.mark.parametrize("comparator", COMPARATORS, ids=title)

@@ -39,22 +39,11 @@ from fieldmark.metrics.rates import wilson
 from fieldmark.metrics.significance import ALPHA, holm, mcnemar
 from fieldmark.metrics.summary import Resampling, summarize
 from fieldmark.metrics.tally import Tally
-from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome, Presence
+from fieldmark.model.outcome import CELL_BITS, Presence
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from json_strategies import any_json, document_pairs
+from laws.possible_facts import POSSIBLE
 
-VALUE = Presence.VALUE
-BY_PRESENCE = {
-    (True, True): {Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.ERROR},
-    (True, False): {Outcome.OMISSION},
-    (False, True): {Outcome.HALLUCINATION},
-    (False, False): {Outcome.BOTH_EMPTY},
-}
-POSSIBLE = [
-    code
-    for code, fact in enumerate(FACTS)
-    if fact.outcome in BY_PRESENCE[fact.expected is VALUE, fact.candidate is VALUE]
-]
 PATHS = ("a", "b", "items[].x")
 QUICK = ResamplingOptions(resamples=20, permutations=39)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -41,12 +42,11 @@ from fieldmark.runs.attribute_table import RowNumbers
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.case_rows import CaseEncoder, divide_row
 from fieldmark.values.json_text import Limits
-from fieldmark.values.paths import parse_path, resolve, resolve_unparsed
 from item_lists import flat_items, item_lists
 from json_strategies import document_pairs
 from line_files import encoded, mutated, two_sides
 from proving import PROVING
-from pure_python import pure_python
+from pure_python import both_ways, pure_python
 
 DATA = Path(__file__).parents[1] / "data"
 SAMPLE = Path(fm.__file__).parent / "sample"
@@ -160,13 +160,6 @@ def scored(files, options, directory):
     return json.dumps(summary), (directory / "results.jsonl").read_bytes()
 
 
-def both_ways(files, options, directory):
-    """Score two files with the kernel and without it."""
-    compiled = scored(files, options, directory)
-    with pure_python():
-        return compiled, scored(files, options, directory)
-
-
 def written(directory, seed, **size):
     files = directory / "truth.jsonl", directory / "candidate.jsonl"
     for file, content in zip(files, two_sides(seed, **size), strict=True):
@@ -179,7 +172,7 @@ def written(directory, seed, **size):
 def test_files_are_scored_as_without_the_kernel_if(tmp_path, options):
     for seed in range(4):
         files = written(tmp_path, seed, lists=seed % 2 == 1)
-        compiled, pure = both_ways(files, options, tmp_path / "run")
+        compiled, pure = both_ways(partial(scored, files, options, tmp_path / "run"))
         assert compiled == pure
 
 
@@ -190,7 +183,7 @@ def test_any_files_are_scored_as_without_the_kernel(tmp_path_factory, kernel_pai
     @given(st.integers(0, 2**64), st.sampled_from(list(RULES)), st.booleans())
     def law(seed, name, lists):
         files = written(directory, seed, lists=lists)
-        compiled, pure = both_ways(files, RULES[name], directory / "run")
+        compiled, pure = both_ways(partial(scored, files, RULES[name], directory / "run"))
         assert compiled == pure
 
     before = kernel_pairs[0]
@@ -245,12 +238,13 @@ def test_documents_are_compared_as_without_the_kernel(pair, lists, aligner, of_i
         ({"a": 1}, {"n": {"items": lists[1]}, "p": pair[1], "a": 1}),
     ]
     fields = (Rule(path="**.items", aligner=aligner), *of_items)
-    sides = []
-    for way in (pytest.MonkeyPatch.context, pure_python):
-        with way():
-            plan = compile_plan(Rules(fields=fields))
-            sides.append([compare(plan, each) for _ in range(2) for each in documents])
-    assert repr(sides[0]) == repr(sides[1])
+
+    def outcomes():
+        plan = compile_plan(Rules(fields=fields))
+        return [compare(plan, each) for _ in range(2) for each in documents]
+
+    compiled, pure = both_ways(outcomes)
+    assert repr(compiled) == repr(pure)
 
 
 @pytest.mark.parametrize("scope", [Scope.UNION, Scope.TRUTH])
@@ -279,12 +273,9 @@ texts = st.text(LETTERS, max_size=9) | st.builds(
 def same_items(lists, *fields):
     """Compare two lists of items with the kernel and without it; return the marks of the items."""
     documents = tuple({"items": side} for side in lists)
-    sides = []
-    for way in (pytest.MonkeyPatch.context, pure_python):
-        with way():
-            sides.append(compare(compile_plan(Rules(fields=fields)), documents))
-    assert repr(sides[0]) == repr(sides[1])
-    return sides[0][1]
+    compiled, pure = both_ways(lambda: compare(compile_plan(Rules(fields=fields)), documents))
+    assert repr(compiled) == repr(pure)
+    return compiled[1]
 
 
 @given(
@@ -365,9 +356,8 @@ def test_ids_are_hashed_as_without_the_kernel(ids, greatest, in_order, unnamed):
 
 @given(st.lists(st.integers(0, 40) | st.integers(0, 2**62), max_size=200))
 def test_cells_are_counted_as_without_the_kernel(cells):
-    times = count_cells(cells)
-    with pure_python():
-        assert [*times.items()] == [*count_cells(cells).items()]
+    compiled, pure = both_ways(lambda: [*count_cells(cells).items()])
+    assert compiled == pure
 
 
 @given(
@@ -384,12 +374,13 @@ def test_cases_are_scored_as_without_the_kernel(cells, plain, paths, convention)
         table.add(Attribute(path=path, comparator=f"c{number}", weight=weight, required=weight > 1))
     matches = [each << CELL_BITS | 15 for each in range(plain % 21)] * (1 + plain // 21)
     block = [*matches, *cells]
-    scored = []
-    for way in (pytest.MonkeyPatch.context, pure_python):
-        with way():
-            counter = CaseCounter(convention, table)
-            scored.append([counter.stats(Outcomes(block[:end])) for end in (0, 1, 30, 64, 65, 400)])
-    assert repr(scored[0]) == repr(scored[1])
+
+    def stats():
+        counter = CaseCounter(convention, table)
+        return [counter.stats(Outcomes(block[:end])) for end in (0, 1, 30, 64, 65, 400)]
+
+    compiled, pure = both_ways(stats)
+    assert repr(compiled) == repr(pure)
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -431,12 +422,13 @@ def test_rows_are_written_as_without_the_kernel(case_id, found, items, number):
     convention = CONVENTIONS["confusion"]
     stats = CaseCounter(convention, table).stats(outcomes)
     result = CaseResult(case, outcomes, stats, table, convention)
-    lines = []
-    for way in (pytest.MonkeyPatch.context, pure_python):
-        with way():
-            encoder = CaseEncoder(RowNumbers(table))
-            lines += [encoder.encode(0, [result]) for _ in range(2)]
-    assert lines[0] == lines[1] == lines[2]
+
+    def rows():
+        encoder = CaseEncoder(RowNumbers(table))
+        return [encoder.encode(0, [result]) for _ in range(2)]
+
+    compiled, pure = both_ways(rows)
+    assert compiled[0] == compiled[1] == pure[0]
 
 
 def test_rows_of_common_cases_are_written_by_the_kernel():
@@ -531,45 +523,6 @@ def test_rows_of_common_cases_are_divided_by_the_kernel(line, candidate):
 )
 def test_other_rows_are_not_divided_by_the_kernel(line):
     assert kernel.divide_row(line, MISSING) is None
-
-
-_KEYS = ["a", "b", "0", "b.c", "a.b", "a.b.c", "é", "$", "[0]", "*"]
-nested = st.recursive(
-    st.sampled_from([None, True, 1, 2.5, "x", "é\n"]),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_KEYS), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
-PATHS = [
-    *_KEYS, "a.b.c.b", "a[0]", "a[0].b", "a[2][1].b.c", "a.0", 'a["b.c"]', "a[*].b", "a[].b", "**",
-    "a..b", "a]", "a[0", "", "b.é.a", "é.a", "a[99]", "a[99999999999999999]", "[1].a",
-]  # fmt: skip
-
-
-@given(st.dictionaries(st.sampled_from(_KEYS), nested, max_size=5), st.sampled_from(PATHS))
-def test_values_are_found_as_in_parsed_documents(document, path):
-    found = resolve_unparsed(kernel.document(orjson.dumps(document)), path)
-    assert exact(found) == exact(resolve(document, path))
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("a", {"b": [{"c": "é"}, 7], "d.e": 1}),
-        ("a.b[0].c", "é"),
-        ("a.b[1]", 7),
-        ("a.d.e", 1),
-        ("a.b[2]", MISSING),
-        ("a.b.c", MISSING),
-        ("a.b[0].c.d", MISSING),
-        ("a.x", MISSING),
-    ],
-)
-def test_values_at_common_paths_are_found_by_the_kernel(path, value):
-    document = kernel.document('{"z":0,"a":{"b":[{"c":"é"},7],"d.e":1}}'.encode())
-    steps = parse_path(path)
-    assert document.resolve(steps.text, steps.segments, steps.starts, MISSING) == value
 
 
 # --- strict JSON ----------------------------------------------------------------------------------
@@ -699,7 +652,7 @@ def test_published_data_is_scored_as_without_the_kernel(among, monkeypatch, tmp_
     assert len(paths) > 1
     for pair in product(paths[:1], paths[1:]):
         for files in (pair, pair[::-1]):
-            compiled, pure = both_ways(files, {"match": "fuzzy"}, tmp_path / "run")
+            compiled, pure = both_ways(partial(scored, files, {"match": "fuzzy"}, tmp_path / "run"))
             assert compiled == pure
 
 

@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).with_name("sanitized_kernel.py")
 SOURCES = ROOT / "src/fieldmark/model/kernel"
 TIMES = 3_000 if PROVING else 60
 BROKEN = {
-    "end-of-a-string": ("while (reader->at < reader->end) {\n        Byte here", "while (1) {\n        Byte here"),
+    "end-of-a-string": ("while (reader->at < reader->end) {\n        Byte byte", "while (1) {\n        Byte byte"),
     "end-of-blanks": ("while (reader->at < reader->end && *reader->at <= ' '", "while (*reader->at <= ' '"),
     "end-of-a-number": ("for (; at < end && (Byte)(*at - '0') < 10; at++)", "for (; (Byte)(*at - '0') < 10; at++)"),
     "end-of-a-word": ("(size_t)(reader->end - reader->at) < length ||", ""),
@@ -30,7 +30,7 @@ BROKEN = {
     "room-for-grouped-numbers": ("Leaf **leaves = TAKE(search, Leaf *, search->number);", "Leaf **leaves = TAKE(search, Leaf *, search->number / 2);"),
     "room-for-groups-of-numbers": ("Leaf **group = TAKE(search, Leaf *, search->number);", "Leaf **group = TAKE(search, Leaf *, 1);"),
     "room-for-first-numbers": ("firsts = TAKE(search, double, count);", "firsts = TAKE(search, double, count / 2);"),
-    "room-for-all-bounds": ("search->most = TAKE(search, float, others)", "search->most = TAKE(search, float, others / 2)"),
+    "room-for-all-bounds": ("search->upper_bounds = TAKE(search, float, candidate_number)", "search->upper_bounds = TAKE(search, float, candidate_number / 2)"),
     "room-for-all-contested": ("PyMem_New(uint32_t, 2 * number)", "PyMem_New(uint32_t, number)"),
     "room-for-a-row": ("if (more > writer->capacity - writer->length) {", "if (writer->capacity == 0) {"),
     "room-for-all-characters": ("TAKE(search, Byte, characters[0] + characters[1])", "TAKE(search, Byte, characters[0] / 8)"),
@@ -39,14 +39,13 @@ BROKEN = {
     "failed-allocation": ("if (document == NULL) {\n        return NULL;", "if (0) {\n        return NULL;"),
     "end-of-a-known-key": ("reader->end - reader->at > (Py_ssize_t)known->length + 1", "1"),
     "room-for-bounds-of-texts": ("column->bounds = TAKE(search, float, bounds)", "column->bounds = TAKE(search, float, bounds / 2)"),
-    "room-for-near-items": ("search->near = TAKE(search, uint32_t, (size_t)others + 1)", "search->near = TAKE(search, uint32_t, others / 2)"),
-    "room-for-letters": ("TAKE(search, Byte, CLASSES * (size_t)others)", "TAKE(search, Byte, CLASSES / 2 * (size_t)others)"),
-    "room-for-common-letters": ("search->common = TAKE(search, Byte, others)", "search->common = TAKE(search, Byte, others / 2)"),
-    "room-for-marks-of-near-items": ("search->is_near = TAKE(search, Byte, (size_t)others + 7)", "search->is_near = TAKE(search, Byte, others)"),
+    "room-for-near-items": ("search->near = TAKE(search, uint32_t, (size_t)candidate_number + 1)", "search->near = TAKE(search, uint32_t, candidate_number / 2)"),
+    "room-for-letters": ("TAKE(search, Byte, CLASSES * (size_t)candidate_number)", "TAKE(search, Byte, CLASSES / 2 * (size_t)candidate_number)"),
+    "room-for-common-letters": ("search->common = TAKE(search, Byte, candidate_number)", "search->common = TAKE(search, Byte, candidate_number / 2)"),
+    "room-for-marks-of-near-items": ("search->is_near = TAKE(search, Byte, (size_t)candidate_number + 7)", "search->is_near = TAKE(search, Byte, candidate_number)"),
     "room-for-distances-of-texts": ("column->distances = TAKE(search, uint16_t, pairs)", "column->distances = TAKE(search, uint16_t, pairs / 2)"),
     "end-of-an-id": ("while (reader.at < reader.end && *reader.at >= ' '", "while (*reader.at >= ' '"),
     "end-of-a-record": ("(size_t)(reader->end - at) >= length - before\n            && ", ""),
-    "end-of-a-list": ("if (place < 0 || place >= value->is.count) {", "if (place < 0) {"),
     "no-candidate": ("(candidate != NULL && candidate->tokens[0].is.count == 0)", "candidate->tokens[0].is.count == 0"),
     "room-for-different-cells": ("2 * counter->number >= counter->size &&", "counter->size == 0 &&"),
 }  # fmt: skip

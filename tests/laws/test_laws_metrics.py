@@ -18,32 +18,18 @@ from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts
-from fieldmark.model.outcome import CELL_BITS, FACTS, Fact, Outcome, Presence
+from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome, Presence
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
+from laws.possible_facts import IGNORED, POSSIBLE
 
-VALUE = Presence.VALUE
-BETWEEN_VALUES = {Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.ERROR}
-BY_PRESENCE = {
-    (True, True): BETWEEN_VALUES,
-    (True, False): {Outcome.OMISSION},
-    (False, True): {Outcome.HALLUCINATION},
-    (False, False): {Outcome.BOTH_EMPTY},
-}
-
-
-def can_happen(fact: Fact) -> bool:
-    sides = fact.expected is VALUE, fact.candidate is VALUE
-    return fact.outcome is Outcome.IGNORED or fact.outcome in BY_PRESENCE[sides]
-
-
-POSSIBLE = [code for code, fact in enumerate(FACTS) if can_happen(fact)]
-WITHOUT_ERRORS = [code for code in POSSIBLE if FACTS[code].outcome is not Outcome.ERROR]
+FACT_CODES = [*POSSIBLE, *IGNORED]
+WITHOUT_ERRORS = [code for code in FACT_CODES if FACTS[code].outcome is not Outcome.ERROR]
 PATHS = ("a", "b", "items[].x", "items[].y", "z")
 
 conventions = st.sampled_from(sorted(CONVENTIONS)).map(CONVENTIONS.__getitem__)
 attributes = st.tuples(st.sampled_from([0.0, 0.1, 1.0, 2.5]), st.booleans())
 tables = st.lists(attributes, min_size=len(PATHS), max_size=len(PATHS))
-facts = st.sampled_from(POSSIBLE)
+facts = st.sampled_from(FACT_CODES)
 fields = st.tuples(st.integers(0, len(PATHS) - 1), facts)
 case_fields = st.lists(fields, max_size=12)
 runs = st.lists(case_fields, max_size=8)
@@ -130,7 +116,7 @@ def test_each_scored_truth_field_is_a_true_positive_or_a_false_negative(name, co
     scored = [
         code
         for code in codes
-        if FACTS[code].expected is VALUE
+        if FACTS[code].expected is Presence.VALUE
         and FACTS[code].outcome not in {Outcome.IGNORED, Outcome.ERROR}
     ]
     assert counts.tp + counts.fn == len(scored)

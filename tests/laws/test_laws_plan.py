@@ -19,11 +19,11 @@ from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.wrappers import AnyOf
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING
-from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
+from fieldmark.model.outcome import Outcome
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import compile_plan
 from json_strategies import any_json, document_pairs, documents, same_structure, small_json
-from reference.interpreter import Fact, interpret
+from reference.interpreter import Fact, interpret, planned
 
 ALIGNERS = {
     "index": Index(),
@@ -150,15 +150,7 @@ EXACT_BY_INDEX = Rules(aligner=Index())
 
 
 def facts(expected, candidate, rules):
-    """Return the outcomes of the plan as facts of the interpreter."""
-    plan = compile_plan(rules)
-    cells = plan.compare(expected, candidate).cells
-    found = Counter()
-    for cell in cells:
-        outcome, before, after = fact_of(cell)
-        path = plan.table.path(cell >> CELL_BITS)
-        found[Fact(path, outcome.name, before.name, after.name)] += 1
-    return found
+    return planned(compile_plan(rules), expected, candidate)
 
 
 def counts(expected, candidate, rules):

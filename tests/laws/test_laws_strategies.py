@@ -22,6 +22,7 @@ from fieldmark.compare.semantic import Semantic
 STRATEGIES = {
     "auto": lambda: Auto(guards={"numbers": False}),
     "date": lambda: DateMatch(formats={"expected": ["ISO"]}, order="dmy"),
+    "date-locales": lambda: DateMatch(formats=["ISO"], locales=["de"]),
     "entries": lambda: Entries(match_fields=("a",), method="optimal"),
     "fuzzy": lambda: Fuzzy(algorithm="token_set", ignore=["accents"]),
     "greedy": lambda: Greedy(threshold=0.25),

@@ -29,9 +29,7 @@ from fieldmark.data.partitions import (
     partition_opener,
     read_ids,
 )
-from fieldmark.runs import process_engine as engines
-from fieldmark.runs import process_engine as process_pool
-from fieldmark.runs import session
+from fieldmark.runs import process_engine, session
 from fieldmark.runs.case_processor import SEGMENT
 from fieldmark.values.json_text import Limits
 from partitioned_runs import content, rows, written
@@ -40,6 +38,22 @@ from partitioned_runs import content, rows, written
 @pytest.fixture(autouse=True)
 def _small_files_are_shared_too(monkeypatch):
     monkeypatch.setattr(session, "PARALLEL_BYTES", 0)
+
+
+def scored(tmp_path, files, workers=(1, 2), **options):
+    """Return the bytes, the notes and the warnings of a run with each number of workers."""
+    runs = []
+    for number in workers:
+        out = tmp_path / f"run-{number}"
+        result = fm.score(*files, out=out, workers=number, **options)
+        runs.append(([*content(out)], result.notes, result.summary.warnings))
+    return runs
+
+
+def rewrite(path, change):
+    """Change the lines of a file."""
+    lines = change(path.read_text().splitlines())
+    path.write_text("".join(line + "\n" for line in lines))
 
 
 @pytest.mark.parametrize(
@@ -56,11 +70,7 @@ def test_any_number_of_workers_gives_the_same_bytes(cases, missing, paired, tmp_
     gone = missing if paired == "by-id" else 0.0
     inputs = written(tmp_path, list(rows(cases, seed=cases, missing=gone)))
     options = {} if paired == "by-id" else {"id_key": ""}
-    runs = []
-    for workers in (1, 2, 3):
-        out = tmp_path / f"run-{workers}"
-        result = fm.score(*inputs, inputs=options, out=out, workers=workers)
-        runs.append([*content(out), result.notes])
+    runs = scored(tmp_path, inputs, (1, 2, 3), inputs=options)
     assert runs[0] == runs[1] == runs[2]
 
 
@@ -102,13 +112,9 @@ def test_work_is_shared_between_workers(tmp_path):
 )
 def test_files_that_cannot_be_partitioned_have_the_same_result(change, tmp_path):
     inputs = written(tmp_path, list(rows(3 * SEGMENT + 5, seed=3)))
-    lines = inputs[1].read_text().splitlines()
-    inputs[1].write_text("".join(line + "\n" for line in change(lines)))
-    runs = []
-    for workers in (1, 2):
-        fm.score(*inputs, out=tmp_path / str(workers), workers=workers)
-        runs.append(content(tmp_path / str(workers)))
-    assert runs[0] == runs[1]
+    rewrite(inputs[1], change)
+    one, two = scored(tmp_path, inputs)
+    assert one[0] == two[0]
 
 
 @pytest.mark.parametrize("sides", [[0], [1], [0, 1]], ids=["truth", "candidate", "both"])
@@ -122,25 +128,21 @@ def test_files_that_cannot_be_partitioned_have_the_same_result(change, tmp_path)
 )
 def test_irregular_line_near_the_end_does_not_change_the_result(irregular, sides, paired, tmp_path):
     inputs = written(tmp_path, list(rows(3 * SEGMENT, seed=7)))
+    place = SEGMENT + 100
     for side in sides:
-        lines = inputs[side].read_text().splitlines()
-        lines.insert(SEGMENT + 100, irregular)
-        inputs[side].write_text("".join(line + "\n" for line in lines))
+        rewrite(inputs[side], lambda lines: [*lines[:place], irregular, *lines[place:]])
     options = {} if paired == "by-id" else {"id_key": ""}
-    runs = []
-    for workers in (1, 2):
-        out = tmp_path / str(workers)
-        result = fm.score(*inputs, inputs=options, out=out, workers=workers)
-        runs.append([*content(out), result.notes, result.summary.warnings])
-    assert runs[0] == runs[1]
+    one, two = scored(tmp_path, inputs, inputs=options)
+    assert one == two
 
 
 @pytest.mark.parametrize("side", [0, 1], ids=["truth", "candidate"])
 def test_line_beyond_the_limit_is_an_error(side, tmp_path):
     inputs = written(tmp_path, list(rows(2 * SEGMENT, seed=7)))
-    lines = inputs[side].read_text().splitlines()
-    lines[-5] = lines[-5].replace('"text": "', '"text": "' + "long " * 20_000)
-    inputs[side].write_text("".join(line + "\n" for line in lines))
+    long = '"text": "' + "long " * 20_000
+    rewrite(
+        inputs[side], lambda lines: [*lines[:-5], lines[-5].replace('"text": "', long), *lines[-4:]]
+    )
     with pytest.raises(fm.DataError, match="line exceeds the limit of 4,096 bytes"):
         fm.score(*inputs, inputs=Inputs(limits=Limits(line_bytes=4096)), workers=2)
 
@@ -152,8 +154,7 @@ def test_metrics_are_the_same_without_a_run_directory(tmp_path):
 
 def test_duplicate_id_is_an_error(tmp_path):
     inputs = written(tmp_path, list(rows(SEGMENT + 5, seed=3)))
-    lines = inputs[0].read_text().splitlines()
-    inputs[0].write_text("".join(line + "\n" for line in [*lines, lines[0]]))
+    rewrite(inputs[0], lambda lines: [*lines, lines[0]])
     with pytest.raises(fm.DataError, match="duplicate id"):
         fm.score(*inputs, workers=2)
 
@@ -162,7 +163,7 @@ def test_duplicate_id_is_an_error(tmp_path):
 def test_worker_that_is_killed_is_replaced(threads, tmp_path, monkeypatch):
     inputs = written(tmp_path, list(rows(12 * SEGMENT, seed=9)))
     fm.score(*inputs, out=tmp_path / "whole")
-    result, pools = process_pool._WorkerPool.result, []
+    result, pools = process_engine._WorkerPool.result, []
 
     def kill_and_wait(self, pending):
         """Kill a worker of the first pool while it starts, and one of the next while it works."""
@@ -171,8 +172,8 @@ def test_worker_that_is_killed_is_replaced(threads, tmp_path, monkeypatch):
             [*self._executor._processes.values()][-1].kill()
         return result(self, pending)
 
-    monkeypatch.setattr(process_pool._WorkerPool, "result", kill_and_wait)
-    monkeypatch.setattr(process_pool, "threading", SimpleNamespace(active_count=lambda: threads))
+    monkeypatch.setattr(process_engine._WorkerPool, "result", kill_and_wait)
+    monkeypatch.setattr(process_engine, "threading", SimpleNamespace(active_count=lambda: threads))
     fm.score(*inputs, out=tmp_path / "killed", workers=2)
     assert len(pools) == 2
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
@@ -220,7 +221,9 @@ def evaluation(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_evaluation_gives_the_same_bytes_with_any_number_of_workers(evaluation, monkeypatch):
     used = []
-    monkeypatch.setattr(engines, "run_partitions", spied(engines.run_partitions, used))
+    monkeypatch.setattr(
+        process_engine, "run_partitions", spied(process_engine.run_partitions, used)
+    )
     for workers in (1, 2):
         fm.evaluate("eval.yaml", out=evaluation / f"run-{workers}", workers=workers)
     one, two = (content(evaluation / f"run-{workers}") for workers in (1, 2))
@@ -281,18 +284,16 @@ def test_compressed_files_and_tables_are_divided_to_the_same_bytes(
     monkeypatch.setattr(file_blocks, "_SEARCH_BYTES", 5_000)
     monkeypatch.setattr(file_blocks, "_BLOCK_BYTES", 20_000)
     used = []
-    monkeypatch.setattr(engines, "run_partitions", spied(engines.run_partitions, used))
+    monkeypatch.setattr(
+        process_engine, "run_partitions", spied(process_engine.run_partitions, used)
+    )
     inputs = written(tmp_path, list(rows(3 * SEGMENT + 5, seed=3, missing=missing)))
     inputs = [
         compressed(path, suffix) if suffix else path
         for path, suffix in zip(inputs, (truth, found), strict=True)
     ]
-    runs = []
-    for workers in (1, 2):
-        out = tmp_path / f"run-{workers}"
-        result = fm.score(*inputs, out=out, workers=workers)
-        runs.append([*content(out), result.notes, result.summary.warnings])
-    assert runs[0] == runs[1]
+    one, two = scored(tmp_path, inputs)
+    assert one == two
     assert len(used) == 1
 
 
@@ -312,12 +313,9 @@ def test_file_that_cannot_be_divided_is_noted(name, reason, tmp_path, monkeypatc
         (tmp_path / name).write_bytes(gzip.compress(lines.encode()))
     else:
         pq.write_table(pa.Table.from_pylist(documents), name)
-    one, two = (
-        fm.score(name, "found.jsonl", out=f"run-{workers}", workers=workers) for workers in (1, 2)
-    )
-    assert content(tmp_path / "run-1") == content(tmp_path / "run-2")
-    assert one.notes == two.notes[:-1]
-    assert two.notes[-1] == f"compared in one process: {reason}"
+    one, two = scored(tmp_path, (name, "found.jsonl"))
+    assert one[0] == two[0]
+    assert [*one[1], f"compared in one process: {reason}"] == [*two[1]]
 
 
 def joined_lines(stream):

@@ -65,12 +65,3 @@ def test_judge_failures_are_not_counted_as_mistakes():
     run = replayed([verdict for verdict in VERDICTS if verdict["setup"] == failures[0]["setup"]])
     citations = run.attributes["citations"]
     assert (citations.tp, citations.fp, citations.fn, citations.errors) == (0, 0, 0, 1)
-
-
-def test_data_contains_a_pair_with_two_grades():
-    grades = {}
-    for verdict in VERDICTS:
-        grades.setdefault((verdict["expected"], verdict["candidate"]), set()).add(
-            verdict["similarity"]
-        )
-    assert max(map(len, grades.values())) == 2

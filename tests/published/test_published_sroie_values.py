@@ -33,7 +33,6 @@ def test_every_date_is_read_day_first_or_listed_with_the_reason(receipts):
     reader = DateReader(order=DateOrder.DMY)
     readings = {row["date"]: reader.read(row["date"]) for row in receipts}
     unread = Counter(row["date"] for row in receipts if readings[row["date"]] is None)
-    print(f"{len(receipts)} dates, {unread.total()} not read: {dict(unread)}")  # noqa: T201 - shown with -s
     assert len(receipts) == 626
     assert unread == dict.fromkeys(UNREAD, 1)
     assert not any(reading.ambiguous for reading in readings.values() if reading)
@@ -56,7 +55,6 @@ def test_days_are_those_of_dateutil(receipts):
 def test_without_an_order_impossible_dates_are_read_and_ambiguous_ones_flagged(receipts):
     readings = [read_day(row["date"]) for row in receipts]
     flags = Counter("unread" if each is None else each.ambiguous for each in readings)
-    print(dict(flags))  # noqa: T201 - shown with -s
     assert flags["unread"] == 2  # one in parentheses, one of eight digits with the day first
 
 
@@ -70,6 +68,5 @@ def test_sum_of_all_totals(receipts):
         "MYR" if amount.currencies == {"MYR"} else "$" if amount.currencies else "none"
         for amount in amounts
     )
-    print(f"sum of {len(amounts)} totals: {total}, currencies: {dict(currencies)}")  # noqa: T201 - shown with -s
     assert total == Decimal("43359.38")
     assert currencies == {"none": 538, "MYR": 55, "$": 32}

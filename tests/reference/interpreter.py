@@ -1,6 +1,6 @@
 """The outcomes of all fields of two documents, by direct recursive definition.
 
-Slow on purpose, as an oracle for the fast plan. Nothing here comes from `fieldmark.plan`;
+Slow on purpose, as an oracle for the fast plan. The interpreter uses nothing of `fieldmark.plan`;
 comparators and aligners are black boxes. Not supported: paths with fixed indexes, comparators with
 a provider, and lists above the limits of an aligner.
 
@@ -23,11 +23,12 @@ from fieldmark.compare.exact import Exact
 from fieldmark.model.alignment import Aligner, Alignment
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING, JsonValue, Missing, kind_of
-from fieldmark.model.outcome import Outcome, Presence
+from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact_of
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
+from fieldmark.plan.plan import Plan
 from fieldmark.values.paths import join
 
-__all__ = ["Fact", "interpret"]
+__all__ = ["Fact", "interpret", "planned"]
 ITEM: Final = 0
 ANYTHING: Final = 1
 Place: TypeAlias = "tuple[str | int, ...]"
@@ -62,6 +63,15 @@ def interpret(expected: Value, candidate: Value, rules: Rules) -> Counter[Fact]:
     return Counter(
         Fact(text_of(at), outcome.name, before.name, after.name)
         for at, outcome, before, after in Interpreter(rules).emissions(expected, candidate)
+    )
+
+
+def planned(plan: Plan, expected: Value, candidate: Value) -> Counter[Fact]:
+    """Return the outcomes of a plan as those of the interpreter."""
+    cells = plan.compare(expected, candidate).cells
+    return Counter(
+        Fact(plan.table.path(cell >> CELL_BITS), *(each.name for each in fact_of(cell)))
+        for cell in cells
     )
 
 

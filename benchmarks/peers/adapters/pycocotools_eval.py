@@ -33,13 +33,17 @@ def main() -> None:
     cpu = time.process_time() - start
     boxes = np.random.default_rng(1).random((1_000, 4)) * 100
     crowds = [0] * len(boxes)
-    mask.iou(boxes, boxes, crowds)
+    overlaps = float(mask.iou(boxes, boxes, crowds).sum())
     start = time.process_time()
     for _ in range(REPEATS):
         mask.iou(boxes, boxes, crowds)
     matrix = (time.process_time() - start) / REPEATS
     metrics = dict(zip(NAMES.split(), map(float, evaluation.stats), strict=True))
-    print(orjson.dumps({"metrics": metrics, "cpu": cpu, "matrix": matrix}).decode())
+    print(
+        orjson.dumps(
+            {"metrics": metrics, "cpu": cpu, "matrix": matrix, "overlaps": overlaps}
+        ).decode()
+    )
 
 
 if __name__ == "__main__":

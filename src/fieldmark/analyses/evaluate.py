@@ -267,7 +267,7 @@ def _prepare(
 
     return PreparedRun(
         settings=settings,
-        stream=open_cases(spec, inputs),
+        stream=open_cases(spec, inputs, quotes=options["values"]),
         gates=gates,
         providers=providers,
         segment_size=size,

@@ -6,29 +6,20 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple
 
 from fieldmark.metrics.counts import MISTAKES
 from fieldmark.metrics.patterns import BY_NAME, Pattern, pattern_of
 from fieldmark.model.case import Case, CaseInput, UnparsedDocuments
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.kernel import DOCUMENTS, parsed
+from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.equality import equal, scalars
-from fieldmark.values.paths import ROOT, leaves, resolve, resolve_unparsed
-
-if TYPE_CHECKING:
-    from fieldmark.model.kernel._kernel import Document
-
-
-Source: TypeAlias = "JsonValue | Missing | Document"
-"""A document, which may be unparsed; `MISSING` if it does not exist or was not saved."""
+from fieldmark.values.paths import field_value, leaves, resolve
 
 _FACTS: Final = frozenset(code for code, fact in enumerate(FACTS) if fact.outcome in MISTAKES)
 _MAX_KNOWN: Final = 8_192
-_FEW_VALUES: Final = 16
-"""The number of mistakes whose values are read faster from unparsed documents."""
 
 
 class Mistake(NamedTuple):
@@ -90,24 +81,17 @@ class CaseMistakes:
         return self._parsed
 
     @property
-    def sources(self) -> tuple[Source, Source]:
-        """The documents from which the values of the mistakes are read fastest."""
-        if self._parsed is None and self._documents and len(self.places) <= _FEW_VALUES:
-            return self._documents
-        return self.documents
-
-    @property
     def mistakes(self) -> list[Mistake]:
         """The mistakes with their values."""
         if self._mistakes is None:
-            truth, answer = self.sources
+            truth, answer = self.documents
             self._mistakes = [
                 Mistake(
                     record,
                     attribute,
                     lone,
-                    _value(truth, record.path, record.expected_presence),
-                    _value(answer, record.candidate_path, record.candidate_presence),
+                    field_value(truth, record.path, record.expected_presence),
+                    field_value(answer, record.candidate_path, record.candidate_presence),
                 )
                 for record, attribute, lone in self.places
             ]
@@ -145,20 +129,6 @@ class MistakeReader:
         """Return the mistakes of a case; `has_values` says whether its documents were saved."""
         places = self.places(outcomes, table)
         return CaseMistakes(places, outcomes, table, case, has_values=has_values)
-
-
-def value_at(document: Source, path: str) -> JsonValue | Missing:
-    """Return the value of a field in a document."""
-    if type(document) in DOCUMENTS:
-        return resolve_unparsed(cast("Document", document), path)
-    whole = cast("JsonValue", document)
-    return whole if path == ROOT else resolve(whole, path)
-
-
-def _value(document: Source, path: str, presence: Presence) -> JsonValue | Missing:
-    if presence is Presence.ABSENT or document is MISSING:
-        return MISSING
-    return value_at(document, path)
 
 
 def _places(outcomes: Outcomes, table: AttributeTable) -> Iterator[MistakePlace]:

@@ -69,8 +69,6 @@ class _TextForms:
         """The value as text, without JSON quotes."""
         if isinstance(self.value, str):
             return self.value[:_MAX_LENGTH]
-        if isinstance(self.value, bool):
-            return str(self.value).lower()
         return str(self.value)[:_MAX_LENGTH] if isinstance(self.value, int | float) else ""
 
     @property

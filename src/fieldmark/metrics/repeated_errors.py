@@ -18,14 +18,14 @@ from typing import Final, NamedTuple, TypeAlias, TypeGuard
 
 from fieldmark.align.nearest import nearest_counterparts
 from fieldmark.metrics.case_score import count_cells
-from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace, MistakeReader, value_at
+from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace, MistakeReader
 from fieldmark.metrics.patterns import is_date_swapped, scale_factor
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Presence, fact_of
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.equality import equal
-from fieldmark.values.paths import leaves, resolve
+from fieldmark.values.paths import field_value, leaves, resolve
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _IN_CASE, _IN_RUN = 2, 3
@@ -213,14 +213,17 @@ def _find(read: CaseMistakes, counts: _ErrorCounts) -> None:
     places = read.places
     if not _may_repeat(places) or not read.has_documents:
         return
-    truth, answer = read.sources
+    truth, answer = read.documents
     pairs: list[_Pair] = []
     for record, attribute, lone in islice(places, _MAX_MISTAKES):
         if lone:
             continue
-        in_truth, in_answer = record.expected_presence, record.candidate_presence
-        expected = value_at(truth, record.path) if in_truth is _VALUE else MISSING
-        candidate = value_at(answer, record.candidate_path) if in_answer is _VALUE else MISSING
+        expected: JsonValue | Missing = MISSING
+        candidate: JsonValue | Missing = MISSING
+        if record.expected_presence is _VALUE:
+            expected = field_value(truth, record.path, _VALUE)
+        if record.candidate_presence is _VALUE:
+            candidate = field_value(answer, record.candidate_path, _VALUE)
         pairs.append((attribute, record.path, expected, candidate))
     if len(pairs) < len(places):
         pairs += _leftovers(read, counts.compared)

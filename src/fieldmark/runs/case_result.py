@@ -27,7 +27,7 @@ from fieldmark.model.outcome import Outcome, Presence, Reason
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.json_text import all_finite, without_non_finite
-from fieldmark.values.paths import ROOT, resolve
+from fieldmark.values.paths import field_value
 from fieldmark.values.presence import is_present
 from fieldmark.values.records import EXCLUDED, OMIT_DEFAULT, computed_field, to_json
 from fieldmark.values.value_confidences import least_confidence
@@ -344,8 +344,8 @@ class CaseResult:
                 outcome=record.outcome.label,
                 expected_presence=record.expected_presence.name.lower(),
                 candidate_presence=record.candidate_presence.name.lower(),
-                expected=_value(expected, record.path, record.expected_presence),
-                candidate=_value(candidate, record.candidate_path, record.candidate_presence),
+                expected=field_value(expected, record.path, record.expected_presence),
+                candidate=field_value(candidate, record.candidate_path, record.candidate_presence),
                 score=score,
                 similarity=None if comparison is None else comparison.similarity,
                 reason=mismatch_reason(record),
@@ -473,12 +473,6 @@ def _without_texts(score: Score) -> Score:
     )
 
 
-def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
-    if document is MISSING or presence is Presence.ABSENT:
-        return MISSING
-    return document if path == ROOT else resolve(document, path)
-
-
 def with_confidences(result: CaseResult) -> CaseResult:
     """Return a result with the confidence of each field that has a value in the candidate.
 
@@ -502,12 +496,12 @@ def with_confidences(result: CaseResult) -> CaseResult:
                 confidences.pop(earlier, None)
                 texts[key] = position, matched
                 # A word may be missing, but the text is not.
-                text = _value(candidate, path, Presence.VALUE)
+                text = field_value(candidate, path, Presence.VALUE)
                 presence = Presence.VALUE if is_present(text) else presence
             if presence is not Presence.VALUE:
                 continue
-            confidence = least_confidence(_value(stored, path, presence))
-            if confidence is not None or _value(candidate, path, presence) not in ([], {}):
+            confidence = least_confidence(field_value(stored, path, presence))
+            if confidence is not None or field_value(candidate, path, presence) not in ([], {}):
                 confidences[position] = confidence
     return replace(result, confidences=confidences)
 

@@ -106,14 +106,17 @@ def eval_inputs(spec: EvalSpec) -> Inputs:
     return replace(spec.inputs, candidate_key=key, context=True, confidences=spec.confidence)
 
 
-def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:
-    """Open the cases, with their candidates unless a target produces them."""
+def open_cases(spec: EvalSpec, reading: Inputs, *, quotes: bool = True) -> PairStream:
+    """Open the cases, with their candidates unless a target produces them.
+
+    Without `quotes`, warnings do not quote the content of documents.
+    """
     cases = spec.cases
     truth = [_row(case) for case in cases] if isinstance(cases, tuple) else with_yaml(cases)
     if spec.target is not None:
         return open_truth(truth, reading)
     if spec.candidates is not None:
-        return open_pairs(truth, with_yaml(spec.candidates), reading)
+        return open_pairs(truth, with_yaml(spec.candidates), reading, quotes=quotes)
     if isinstance(cases, tuple) and all(case.candidate is MISSING for case in cases):
         raise ConfigError.of(_NO_CANDIDATES, spec.location, _ADD_CANDIDATES)
     return open_pairs(truth, None, reading)

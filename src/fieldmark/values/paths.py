@@ -13,15 +13,12 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue, Kind, Missing
+from fieldmark.model.outcome import Presence
 from fieldmark.values.text import shorten
-
-if TYPE_CHECKING:
-    from fieldmark.model.kernel._kernel import Document
-
 
 ROOT: Final = "$"
 """The path of a whole document that is not an object."""
@@ -199,14 +196,20 @@ def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
     return value
 
 
-def resolve_unparsed(document: Document, path: str) -> JsonValue | Missing:
-    """Return the same as `resolve` for an unparsed document, which stays unparsed if possible."""
-    parsed = path_or_none(path)
-    if parsed is not None:
-        value = document.resolve(parsed.text, parsed.segments, parsed.starts, MISSING)
-        if value is not NotImplemented:
-            return value
-    return resolve(document.value(), path)
+def field_value(
+    document: JsonValue | Missing, path: str, presence: Presence
+) -> JsonValue | Missing:
+    """Return the value of a compared field; an object instead of another value is at `$`.
+
+    >>> field_value({"$": 7}, "$", Presence.VALUE)
+    7
+    >>> field_value({"total": 7}, "$", Presence.VALUE)
+    {'total': 7}
+    """
+    if document is MISSING or presence is Presence.ABSENT:
+        return MISSING
+    value = resolve(document, path)
+    return document if value is MISSING and path == ROOT else value
 
 
 def has_path(document: JsonValue, path: Path) -> bool:

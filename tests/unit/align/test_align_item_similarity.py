@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 import pytest
 
 from fieldmark.align import item_similarity, leaves
@@ -146,33 +144,6 @@ def test_key_order_does_not_change_weights():
     forwards = [{key: pair[side] for key, pair in texts.items()} for side in (0, 1)]
     backwards = [dict(reversed(item.items())) for item in forwards]
     assert similarity(*forwards) == similarity(*backwards) == similarity(forwards[0], backwards[1])
-
-
-def test_columns_compare_equal_texts_and_kinds_once_for_all_items():
-    expected = [
-        {"a": "blue", "b": 1},
-        {"a": 7, "c": "x"},
-        {"a": "blue"},
-        {"a": "2024-01-05"},
-        {"b": "1"},
-    ]
-    candidate = [
-        {"a": "bleu"},
-        {"a": 7.0, "b": 1},
-        {"a": "bleu", "c": "X"},
-        {"a": "2024-01-06"},
-        {"c": [1]},
-    ]
-    left, right = (
-        [leaves.leaves_of(item, None) for item in items] for items in (expected, candidate)
-    )
-    few, many = (
-        item_similarity.edges_of_few(left, right, -1, 25),
-        item_similarity.edges_of_many(left, right, -1),
-    )
-    assert sorted(few, key=itemgetter(1, 2)) == list(
-        zip(*(column.tolist() for column in many), strict=True)
-    )
 
 
 def test_block_size_does_not_change_the_result(monkeypatch):

@@ -8,7 +8,6 @@ from fieldmark.align import similarity_alignment
 from fieldmark.align.exact_methods import Index, Key, SetAlign, Whole
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
-from fieldmark.errors import OptionError
 from fieldmark.values.equality import equal
 
 
@@ -31,7 +30,6 @@ NAN = float("nan")
     [
         pytest.param([1, 2], [2, 1], [(0, 1), (1, 0)], id="equal-items-anywhere"),
         pytest.param([{"a": 1, "b": 2}], [{"b": 2, "a": 1}], [(0, 0)], id="order-of-keys-is-free"),
-        pytest.param([[1, 2]], [[2, 1]], [], id="order-of-nested-items-is-not"),
         pytest.param(
             ["a", "a", "b"],
             ["b", "a", "a"],
@@ -40,37 +38,15 @@ NAN = float("nan")
         ),
         pytest.param(["a", "a"], ["a"], [(0, 0)], id="each-item-is-used-once"),
         pytest.param([1, 1.0], [1.0, 1], [(0, 1), (1, 0)], id="same-text-before-same-value"),
-        pytest.param([{"a": 3}], [{"a": 3.0}], [(0, 0)], id="3-equals-3.0"),
-        pytest.param([{"a": 0}], [{"a": -0.0}], [(0, 0)], id="zero-has-no-sign"),
-        pytest.param([{"a": 10**16}], [{"a": 1e16}], [(0, 0)], id="numbers-with-exponent"),
-        pytest.param([{"a": 2**70}], [{"a": 2.0**70}], [(0, 0)], id="numbers-above-64-bits"),
-        pytest.param([{"a": True}], [{"a": 1}], [], id="boolean-is-not-a-number"),
         pytest.param([{"a": None}], [{"a": NAN}], [], id="nan-is-not-null"),
         pytest.param([{"a": NAN}], [{"a": NAN}], [], id="nan-equals-nothing-not-even-itself"),
-        pytest.param(
-            [{"a": float("inf")}],
-            [{"a": None}, {"a": float("inf")}],
-            [(0, 1)],
-            id="infinity-is-not-null",
-        ),
         pytest.param(
             [{"a": NAN, "b": "\ud800"}],
             [{"a": NAN, "b": "\ud800"}],
             [],
             id="nan-with-large-number",
         ),
-        pytest.param([{"a": None}], [{}, {"a": None}], [(0, 1)], id="null-is-not-missing"),
         pytest.param([1, "a", None], [1, "a", None], [(0, 0), (1, 1), (2, 2)], id="same-list"),
-        pytest.param(["\ud800"], ["\ud800"], [(0, 0)], id="lone-surrogate-equals-itself"),
-        pytest.param(
-            [{"a": "},{"}, {"b": 1}],
-            [{"b": 1}, {"a": "},{"}],
-            [(0, 1), (1, 0)],
-            id="strings-like-a-separator",
-        ),
-        pytest.param(['x",', "y"], ["y", 'x",'], [(0, 1), (1, 0)], id="quotes-like-a-separator"),
-        pytest.param(["x\\", ',"y'], ['x",', "y"], [], id="quotes-like-another-string"),
-        pytest.param(["y"], ['x",', "y"], [(0, 1)], id="quotes-in-candidates-only"),
         pytest.param([{}, {}], [{}], [(0, 0)], id="empty-objects-are-equal"),
         pytest.param([], [], [], id="two-empty-lists"),
         pytest.param([], [1], [], id="empty-list"),
@@ -235,43 +211,6 @@ def test_whole_aligns_nothing():
         1,
         2,
     )
-
-
-@pytest.mark.parametrize(
-    ("make", "option"),
-    [
-        pytest.param(lambda: Greedy(match_fields=()), "match_fields", id="no-match-field"),
-        pytest.param(
-            lambda: Optimal(match_fields=()), "match_fields", id="no-match-field-for-optimal"
-        ),
-        pytest.param(lambda: Greedy(match_fields=("a", "")), "match_fields", id="empty-path"),
-        pytest.param(lambda: Greedy(match_fields=("a", "a")), "match_fields", id="duplicate-field"),
-        pytest.param(lambda: Key(key=()), "key", id="no-key-field"),
-        pytest.param(lambda: Greedy(threshold=1.01), "threshold", id="threshold-above-1"),
-        pytest.param(lambda: Optimal(threshold=-0.01), "threshold", id="threshold-below-0"),
-        pytest.param(lambda: Greedy(threshold=NAN), "threshold", id="threshold-not-number"),
-        pytest.param(lambda: Optimal(on_limit="wait"), "on_limit", id="unknown-on-limit"),
-    ],
-)
-def test_invalid_options_are_rejected_by_name(make, option):
-    with pytest.raises(OptionError) as error:
-        make()
-    assert error.value.option == option
-
-
-@pytest.mark.parametrize(
-    ("aligner", "name"),
-    [
-        (Index(), "index"),
-        (Greedy(), "greedy"),
-        (Optimal(), "optimal"),
-        (Key(key=("k",)), "key"),
-        (SetAlign(), "set"),
-        (Whole(), "whole"),
-    ],
-)
-def test_names_of_built_ins(aligner, name):
-    assert aligner.name == name
 
 
 @pytest.mark.usefixtures("both_ways")

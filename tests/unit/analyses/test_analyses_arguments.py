@@ -37,21 +37,28 @@ NOT_JSON = [
 ]  # fmt: skip
 
 
+def check_message(call, message):
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == message
+    assert isinstance(caught.value, fm.DataError)
+
+
+@pytest.mark.parametrize(
+    ("call", "where"),
+    [
+        pytest.param(lambda document: fm.compare(document, document), "expected: ", id="expected"),
+        pytest.param(lambda document: fm.compare({}, document), "candidate: ", id="candidate"),
+        pytest.param(lambda document: fm.compare_many({}, [{}, document]), "candidates[1]: ", id="candidates"),
+        pytest.param(lambda document: fm.score([document], [{}]), "ground truth row 1: ", id="truth"),
+        pytest.param(lambda document: fm.score([{}, {}], [{}, document]), "predictions row 2: ", id="predictions"),
+        pytest.param(lambda document: fm.score(document, {}), "ground truth: ", id="single-document"),
+        pytest.param(lambda document: fm.score([(document, {})]), "row 1: expected.", id="pair"),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize(("document", "message"), NOT_JSON)
-def test_non_json_values_are_rejected_with_their_path(document, message):
-    for call, where in (
-        (lambda: fm.compare(document, document), "expected: "),
-        (lambda: fm.compare({}, document), "candidate: "),
-        (lambda: fm.compare_many({}, [{}, document]), "candidates[1]: "),
-        (lambda: fm.score([document], [{}]), "ground truth row 1: "),
-        (lambda: fm.score([{}, {}], [{}, document]), "predictions row 2: "),
-        (lambda: fm.score(document, {}), "ground truth: "),
-        (lambda: fm.score([(document, {})]), "row 1: expected."),
-    ):
-        with pytest.raises(TypeError) as caught:
-            call()
-        assert str(caught.value) == where + message
-        assert isinstance(caught.value, fm.DataError)
+def test_non_json_values_are_rejected_with_their_path(document, message, call, where):
+    check_message(lambda: call(document), where + message)
 
 
 ACCEPTED = "expected a file, a directory, an open file, a mapping, a data frame or an iterable of documents"
@@ -80,33 +87,32 @@ def test_named_tuples_are_documents_and_not_pairs():
     assert fm.score([(rows[0], ROWS[0])]).micro.f1 == 1.0
 
 
+@pytest.mark.parametrize(
+    ("call", "where"),
+    [
+        pytest.param(lambda make: fm.score(make(), make()), "ground truth: ", id="score-truth"),
+        pytest.param(lambda make: fm.score(ROWS, make()), "predictions: ", id="score-predictions"),
+        pytest.param(lambda make: fm.score(make()), "", id="score-single-input"),
+        pytest.param(lambda make: fm.infer(make()), "", id="infer-truth"),
+        pytest.param(lambda make: fm.infer(ROWS, make()), "predictions: ", id="infer-predictions"),
+    ],
+)
 @pytest.mark.parametrize(("make", "message"), NOT_DOCUMENTS)
-def test_iterable_that_is_not_documents_is_rejected(make, message):
-    for call, where in (
-        (lambda: fm.score(make(), make()), "ground truth: "),
-        (lambda: fm.score(ROWS, make()), "predictions: "),
-        (lambda: fm.score(make()), ""),
-        (lambda: fm.infer(make()), ""),
-        (lambda: fm.infer(ROWS, make()), "predictions: "),
-    ):
-        with pytest.raises(TypeError) as caught:
-            call()
-        assert str(caught.value) == where + message
-        assert isinstance(caught.value, fm.DataError)
+def test_iterable_that_is_not_documents_is_rejected(make, message, call, where):
+    check_message(lambda: call(make), where + message)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        pytest.param(lambda make: fm.score(make(), make()), f"ground truth {{}}: {DOCUMENT}, got {{}}", id="score-truth"),
+        pytest.param(lambda make: fm.score([{}, {}], make()), f"predictions {{}}: {DOCUMENT}, model output or None, got {{}}", id="score-predictions"),
+        pytest.param(lambda make: fm.infer(make()), f"{{}}: {DOCUMENT}, got {{}}", id="infer"),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize(("make", "row", "type_name"), NOT_ROWS)
-def test_row_that_is_not_a_document_is_rejected(make, row, type_name):
-    text = f"{DOCUMENT}, model output or None"
-    for call, message in (
-        (lambda: fm.score(make(), make()), f"ground truth {row}: {DOCUMENT}, got {type_name}"),
-        (lambda: fm.score([{}, {}], make()), f"predictions {row}: {text}, got {type_name}"),
-        (lambda: fm.infer(make()), f"{row}: {DOCUMENT}, got {type_name}"),
-    ):
-        with pytest.raises(TypeError) as caught:
-            call()
-        assert str(caught.value) == message
-        assert isinstance(caught.value, fm.DataError)
+def test_row_that_is_not_a_document_is_rejected(make, row, type_name, call, message):
+    check_message(lambda: call(make), message.format(row, type_name))
 
 
 def test_texts_are_predictions_but_no_ground_truth():
@@ -372,7 +378,11 @@ def test_all_public_functions_are_in_the_table():
 def test_wrong_argument_is_a_type_error_or_our_error(tmp_path, monkeypatch, name, parameter):
     monkeypatch.chdir(tmp_path)
     for described, wrong in WRONG.items():
-        assert len(message_of(name, parameter, wrong())) < 2_000, described
+        try:
+            assert len(message_of(name, parameter, wrong())) < 2_000
+        except Exception as error:
+            error.add_note(described)
+            raise
 
 
 @pytest.mark.prove

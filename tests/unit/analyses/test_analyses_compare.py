@@ -54,35 +54,11 @@ def test_result_converts_to_json(result):
     assert shape["quality"]["rqs_max"] == 0.85
 
 
-@pytest.mark.parametrize(
-    ("rules", "score"),
-    [
-        pytest.param(None, 0.0, id="none"),
-        pytest.param({"a": {"match": "fuzzy", "threshold": 0.5}}, 1.0, id="settings-by-path"),
-        pytest.param({"a": "FUZZY"}, 0.0, id="strategy-by-path"),
-        pytest.param([{"path": "a", "match": "fuzzy", "threshold": 0.5}], 1.0, id="list-of-fields"),
-        pytest.param({"fields": [{"path": "a", "match": "ignore"}]}, 1.0, id="rules-object"),
-    ],
-)
-def test_rules_are_accepted_in_several_forms(rules, score):
-    assert fm.compare({"a": "kitten"}, {"a": "sitting"}, rules=rules).score == pytest.approx(
-        score, abs=0.5 if score else 0
-    )
-
-
 def test_rules_can_be_a_file(tmp_path):
     path = tmp_path / "rules.yaml"
     path.write_text("a: {match: numeric_tolerance, tolerance: 1}\n")
     assert fm.compare({"a": 1}, {"a": 2}, rules=path).score == 1.0
     assert fm.compare({"a": 1}, {"a": 2}, rules=str(path)).score == 1.0
-
-
-def test_conventions_count_the_same_pair_differently():
-    pair = {"a": 1, "b": 2}, {"a": 1, "b": 3}
-    assert fm.compare(*pair, convention="taxonomy_code").counts.fn == 0
-    assert fm.compare(*pair, convention="taxonomy").counts.fn == 1
-    quality = fm.compare(*pair, convention="four_phase", options={"rqs_form": "complement"}).quality
-    assert quality.rqs_max == 1.0
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import pytest
 
 import fieldmark as fm
-from fieldmark.report.render import document_csv
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +38,3 @@ def test_json_contains_all_changes(difference):
     assert document["shifts"] == [{"before": "match", "after": "wrong_value", "fields": 20}]
     assert [change["cases"] for change in document["verdicts"]["changes"]] == [20]
     assert [gate["name"] for gate in document["gates"]] == ["drop of mean_score"]
-
-
-def test_csv_contains_the_metrics_of_the_json(difference):
-    document = difference.to_dict()
-    for row in csv.DictReader(io.StringIO(document_csv(difference.document()))):
-        metric = document[row["kind"]][row["name"]]
-        low, high = metric["interval"] or ("", "")
-        assert (row["before"], row["after"]) == (str(metric["before"]), str(metric["after"]))
-        assert (row["low"], row["high"], row["p"]) == (str(low), str(high), str(metric["p"]))
-        assert (row["p_adjusted"], row["word"]) == (str(metric["p_adjusted"]), metric["word"])

@@ -41,35 +41,17 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
     ("value", "kind"),
     [
         pytest.param(True, ValueKind.BOOLEAN, id="boolean-is-not-a-number"),
-        pytest.param(7, ValueKind.WHOLE_NUMBER, id="integer"),
         pytest.param(7.0, ValueKind.WHOLE_NUMBER, id="integral-float"),
-        pytest.param(7.25, ValueKind.DECIMAL_NUMBER, id="decimal"),
-        pytest.param("7.25", ValueKind.NUMBER_TEXT, id="number-in-string"),
-        pytest.param("1,240.00", ValueKind.AMOUNT, id="american-amount"),
-        pytest.param("$5", ValueKind.AMOUNT, id="dollars"),
-        pytest.param("1.240,00", ValueKind.AMOUNT, id="european-amount"),
-        pytest.param("2024-01-31", ValueKind.DATE, id="iso-date"),
-        pytest.param("31/12/2024", ValueKind.DATE, id="date-with-slashes"),
-        pytest.param("05 MAR 2018", ValueKind.DATE, id="date-with-month-in-letters"),
-        pytest.param("18-03-18", ValueKind.DATE, id="date-with-two-digit-year"),
         pytest.param("2025-01-2025", ValueKind.IMPOSSIBLE_DATE, id="two-years"),
         pytest.param("31-FEB-2024", ValueKind.IMPOSSIBLE_DATE, id="day-that-does-not-exist"),
         pytest.param("12. März 2018", ValueKind.FOREIGN_DATE, id="date-in-another-language"),
-        pytest.param("1'240.50", ValueKind.AMOUNT, id="swiss-amount"),
         pytest.param("INV-100", ValueKind.CODE, id="no-currency-in-front-of-a-number"),
-        pytest.param("a@b.org", ValueKind.EMAIL, id="e-mail"),
-        pytest.param("https://a.org/x?y=1", ValueKind.WEB_ADDRESS, id="web-address"),
-        pytest.param("Yes", ValueKind.YES_OR_NO, id="yes"),
         pytest.param("123456789", ValueKind.DIGITS, id="many-digits"),
         pytest.param("00123", ValueKind.DIGITS, id="leading-zeros"),
         pytest.param("007", ValueKind.CODE, id="few-digits-with-leading-zeros"),
-        pytest.param("INV-001", ValueKind.CODE, id="code"),
-        pytest.param("+1 (555) 123 4567", ValueKind.CODE, id="telephone"),
-        pytest.param("Acme Corp", ValueKind.TEXT, id="text"),
         pytest.param("Route 66", ValueKind.TEXT, id="text-with-number"),
         pytest.param("請求書100号", ValueKind.TEXT, id="text-without-spaces"),
         pytest.param("Ł-100", ValueKind.CODE, id="code-with-a-letter-of-another-language"),
-        pytest.param(LONG, ValueKind.LONG_TEXT, id="long-text"),
         pytest.param("x" * 120, ValueKind.TEXT, id="longest-text"),
         pytest.param("x" * 121, ValueKind.LONG_TEXT, id="text-that-is-too-long"),
         pytest.param("lorem " * 15, ValueKind.TEXT, id="most-words-of-text"),
@@ -285,13 +267,6 @@ def test_without_the_extra_no_locale_is_proposed(monkeypatch):
             id="two-digit-years",
         ),
         pytest.param(
-            ["1,240.00"] * 19 + ["1.240,00"],
-            "20 amounts in us format, compared by value; 1 of 20 cannot be read and counts as wrong"
-            " type: 1.240,00"
-            " (20 values)",
-            id="amount-in-another-format",
-        ),
-        pytest.param(
             ["1,240", "2,500"],
             "2 amounts in us format, compared by value; 2 mean another number in another format:"
             " 1,240, 2,500 (2 values)",
@@ -349,11 +324,6 @@ def test_acceptable_values_are_counted_like_the_rule_compares_them():
         "(3 values, different number format: 1, one of the acceptable values: 1,"
         " different value: 1)"
     )
-
-
-def test_acceptable_values_are_read_like_their_candidates():
-    settings = _settings([["5"], ["1200"], ["3"]], ["$5.00", "$1,200.00", "3"])["x"]
-    assert settings == {"match": "money", "number_format": "us", "any_of": True}
 
 
 def test_lists_of_one_item_may_be_acceptable_values():
@@ -426,15 +396,6 @@ def test_proposals_for_text_never_accept_other_digits(name, pairs):
         assert same or result.score < 1
 
 
-def test_codes_in_another_case_in_candidates():
-    assert _settings(["A-1", "B-2"], ["a-1", "B-2"])["x"] == {"match": "identifier"}
-
-
-def test_lists_of_acceptable_values():
-    settings = _settings([["5.0", "5"], ["7"], ["8"]], ["5", "7", "9"])
-    assert settings == {"x": {"match": "numeric_tolerance", "tolerance": 0, "any_of": True}}
-
-
 ONE, TWO = {"a": ["x", "y"], "b": ["z"], "c": ["v", "w"]}, {"a": "x", "b": "z"}
 
 
@@ -454,34 +415,35 @@ def test_lists_without_candidates_follow_the_others(candidate, any_of):
     assert paths == any_of
 
 
-def test_lists_in_both_documents_are_aligned():
-    settings = _settings([["a b", "c d"], ["e f"]], [["c d", "a b"], ["e f"]])
-    assert settings["x"] == {"align": "greedy"}
-
-
 DATE, EXACT = {"match": "date"}, {"match": "exact"}
 NUMBER = {"match": "numeric_tolerance", "tolerance": 0}
 
 
+ANY_OF = {"any_of": True}
+MONEY = {"match": "money", "number_format": "us"}
+MOSTLY_NUMBERS = [5] * 20 + ["N/A"]
+
+
 @pytest.mark.parametrize(
-    ("expected", "candidate", "settings"),
+    ("expected", "candidates", "settings"),
     [
-        pytest.param("2015-09-08", "08-SEP-2015", DATE, id="date-in-another-format"),
-        pytest.param("2015-09-08", "2015-09-09", DATE, id="another-date"),
-        pytest.param("2015-09-08", "09/08", EXACT, id="unparsable-date"),
-        pytest.param("1240", 1240, NUMBER, id="number-for-string"),
-        pytest.param("1240", "1240'", EXACT, id="unparsable-number"),
-        pytest.param(1240, "1240 ft", NUMBER, id="numbers-stay-numbers"),
+        pytest.param(["2015-09-08"], ["08-SEP-2015"], DATE, id="date-in-another-format"),
+        pytest.param(["2015-09-08"], ["2015-09-09"], DATE, id="another-date"),
+        pytest.param(["2015-09-08"], ["09/08"], EXACT, id="unparsable-date"),
+        pytest.param(["1240"], [1240], NUMBER, id="number-for-string"),
+        pytest.param(["1240"], ["1240'"], EXACT, id="unparsable-number"),
+        pytest.param([1240], ["1240 ft"], NUMBER, id="numbers-stay-numbers"),
+        pytest.param(MOSTLY_NUMBERS, None, NUMBER, id="exception-in-numbers"),
+        pytest.param(MOSTLY_NUMBERS, MOSTLY_NUMBERS, EXACT, id="exception-that-candidates-share"),
+        pytest.param(["A-1", "B-2"], ["a-1", "B-2"], {"match": "identifier"}, id="codes-in-another-case"),
+        pytest.param(["Ap", "Bt1", "Bt2"], ["Ap", "BT1", "Bt2"], NORMALIZED, id="codes-and-text-in-another-case"),
+        pytest.param([["5.0", "5"], ["7"], ["8"]], ["5", "7", "9"], NUMBER | ANY_OF, id="acceptable-values"),
+        pytest.param([["5"], ["1200"], ["3"]], ["$5.00", "$1,200.00", "3"], MONEY | ANY_OF, id="acceptable-values-read-like-candidates"),
+        pytest.param([["a b", "c d"], ["e f"]], [["c d", "a b"], ["e f"]], {"align": "greedy"}, id="lists-on-both-sides"),
     ],
-)
-def test_values_are_parsed_if_candidates_can_be_parsed(expected, candidate, settings):
-    assert _settings([expected], [candidate])["x"] == settings
-
-
-def test_an_exception_in_numbers_that_candidates_share_still_matches():
-    values = [5] * 20 + ["N/A"]
-    assert _settings(values)["x"] == NUMBER
-    assert _settings(values, values)["x"] == EXACT
+)  # fmt: skip
+def test_proposals_from_both_sides(expected, candidates, settings):
+    assert _settings(expected, candidates)["x"] == settings
 
 
 DATES = [f"{day}/10/2017" for day in range(13, 31)]
@@ -501,16 +463,6 @@ def test_candidates_that_are_dates_do_not_change_the_proposal(values, candidates
     assert _settings(values, candidates) == alone
 
 
-def test_reasons_say_that_unreadable_dates_count_as_wrong_type():
-    cases = [({"x": value}, {"x": value}) for value in (*DATES, "n/a", "12/28/2017")]
-    assert _reasons(*cases)["x"] == (
-        "20 dates, order dmy, compared by day; 2 of 20 cannot be read with this order and count as"
-        " wrong type: n/a, 12/28/2017 (20 values)"
-    )
-    results = [fm.compare(*case, rules={"x": _order("dmy")}) for case in cases]
-    assert [result.fields[0].outcome for result in results].count("format_error") == 2
-
-
 @pytest.mark.parametrize(
     ("path", "pairs", "reason"),
     [
@@ -528,11 +480,6 @@ def test_reasons_say_that_unreadable_dates_count_as_wrong_type():
 def test_reasons_of_dates_that_are_compared_exactly_are_true(path, pairs, reason):
     reasons = _reasons(*(({path: value}, {path: other}) for value, other in pairs))
     assert reasons[path].startswith(reason)
-
-
-def test_codes_and_text_in_another_case():
-    settings = _settings(["Ap", "Bt1", "Bt2"], ["Ap", "BT1", "Bt2"])
-    assert settings["x"] == NORMALIZED
 
 
 def _lists(count, size, *, key="sku", same=False):
@@ -671,14 +618,6 @@ def test_rules_pair_items_that_are_paired_without_rules(expected, candidate, set
     assert pairs == _counted(Rules(), expected, candidate) == len(expected)
 
 
-def test_a_document_that_is_a_list_gets_a_rule_if_it_needs_a_threshold():
-    truth, candidates = _without(TRUTH, "reference"), _without(FOUND, "reference")
-    inferrer = _inferrer()
-    inferrer.add(truth, [{**candidates[0], "memo": "Refund"}, *candidates[1:]])
-    assert inferrer.rules()[0].path == "$"
-    assert inferrer.rules()[0].settings == {"align": "greedy", "threshold": 0.4}
-
-
 def test_reasons_say_that_more_items_would_be_paired_without_rules():
     """A code is equal or not, so a misread one is not similar under its rule."""
     codes = [f"AB-{number}" for number in range(101, 107)]
@@ -730,19 +669,12 @@ def test_lists_are_tried_up_to_a_limit(monkeypatch):
     assert sample.pairs_under(Rules(), "x") == 2
 
 
-def test_order_of_items_does_not_matter():
-    lines = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
-    inferrer = _inferrer()
-    inferrer.add({"x": lines}, {"x": [*reversed(lines), {"item": "Ink", "n": 1}]})
-    assert "different value" not in " ".join(rule.reason for rule in inferrer.rules())
-
-
-def test_aligned_items_are_compared():
+def test_aligned_items_are_compared_in_any_order():
     expected = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
-    inferrer = _inferrer()
-    inferrer.add({"x": expected}, {"x": [{"item": "RED PAPER", "n": 7}]})
-    reason = next(rule.reason for rule in inferrer.rules() if rule.path == "x[*].item")
-    assert reason.endswith("(2 values, different case: 1)")
+    candidate = [{"item": "RED PAPER", "n": 7}, {"item": "Blue pens", "n": 2}]
+    reasons = _reasons(({"x": expected}, {"x": candidate}))
+    assert reasons["x[*].item"].endswith("(2 values, different case: 1)")
+    assert "different" not in reasons["x[*].n"]
 
 
 def test_reasons_include_counts():

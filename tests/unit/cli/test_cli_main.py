@@ -10,7 +10,8 @@ import sys
 import click
 import pytest
 
-from fieldmark.cli.main import fieldmark, load_command
+import fieldmark as fm
+from fieldmark.cli.main import fieldmark, load_command, main
 from fieldmark.version import VERSION
 
 
@@ -80,6 +81,11 @@ def test_module_returns_exit_codes():
             id="unknown-value",
         ),
         pytest.param("score a b --accept-changes", "--accept-changes requires --resume", id="requires-resume"),
+        pytest.param("score", "TRUTH is required, unless --resume is given; see 'fieldmark score --help'", id="no-truth"),
+        pytest.param("score a b --baseline run", "--baseline requires --max-drop, such as 0.01 or micro.f1=0.02", id="baseline-without-max-drop"),
+        pytest.param("score a b --max-drop 0.1", "--max-drop requires --baseline", id="max-drop-without-baseline"),
+        pytest.param("score a b --out c --no-save", "--out and --no-save cannot be combined", id="saved-or-not"),
+        pytest.param("show run a --verdict fail", "--verdict cannot be used with CASE", id="filter-with-case"),
         pytest.param("runs a --tag b", "--tag cannot be used with RUN", id="list-option-with-run"),
         pytest.param("runs --metric micro_f1", "--metric requires --trend", id="trend-option-without-trend"),
         pytest.param("runs --yes", "--yes requires --delete", id="yes-without-delete"),
@@ -93,11 +99,25 @@ def test_module_returns_exit_codes():
         pytest.param("doctor --installed", "--installed requires --plugins", id="installed-without-plugins"),
         pytest.param("doctor readers", "KINDS requires --plugins", id="kinds-without-plugins"),
         pytest.param("import agentw", "unknown command 'agentw'; did you mean 'agentv'?", id="subcommand"),
+        pytest.param("diff run", "AFTER is required, unless --power is given; see 'fieldmark diff --help'", id="missing-argument"),
+        pytest.param("diff run --power", "--drop is required with --power, unless AFTER is given", id="power-without-drop"),
+        pytest.param("diff run run --power --drop 0.1", "--drop cannot be used with AFTER", id="power-with-two-drops"),
+        pytest.param("diff run run --alpha 0.1", "--alpha requires --power", id="alpha-without-power"),
+        pytest.param("diff run --power --force", "--force cannot be used with --power", id="power-with-force"),
+        pytest.param("rescore run --limit 5", "--limit requires --dry-run", id="limit-without-dry-run"),
+        pytest.param("rescore run --dry-run", "--rules is required with --dry-run", id="dry-run-without-rules"),
+        pytest.param("rescore run --dry-run --out b", "--out cannot be used with --dry-run", id="dry-run-with-out"),
+        pytest.param("show run a total --only-mistakes", "--only-mistakes cannot be used with PATH", id="mistakes-of-a-field"),
     ],
 )  # fmt: skip
-def test_usage_errors_are_one_line(words, message):
-    done = run_module(*words.split())
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"fieldmark: {message}\n")
+def test_usage_errors_are_one_line(words, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    fm.score([{"id": "a", "expected": {"total": 1}, "candidate": {"total": 1}}], out="run")
+    monkeypatch.setattr(sys, "argv", ["fieldmark", *words.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.out, printed.err) == (2, "", f"fieldmark: {message}\n")
 
 
 def _all_commands():
@@ -113,6 +133,8 @@ def test_help_groups_options_and_fits_80_columns(name):
         text = command.get_help(context)
     assert max(map(len, text.splitlines())) <= 80
     assert not text.endswith("\n")
+    assert text.startswith("Usage: ")
+    assert "\nExamples:\n" in text
     groups = {getattr(param, "group", "") for param in command.params} - {""}
     for heading in groups:
         assert text.count(f"\n{heading}:\n") == 1

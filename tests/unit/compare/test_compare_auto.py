@@ -4,7 +4,6 @@ import pytest
 
 from fieldmark.compare.auto import Auto, Detected, detect
 from fieldmark.compare.providers import Recorded
-from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.outcome import Reason
 
@@ -73,8 +72,3 @@ def test_strings_are_sent_in_batches():
 
 def test_lexical_provider_is_guarded():
     assert Auto().compare("It was terminated", "It was not terminated").note
-
-
-def test_threshold_outside_0_to_1_is_rejected():
-    with pytest.raises(OptionError):
-        Auto(threshold=-1)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.compare.contains import Contains
-from fieldmark.errors import OptionError
 from fieldmark.model.outcome import Reason
 
 
@@ -31,11 +30,6 @@ def test_only_strings_contain_strings():
     assert Contains().compare("5", 15).wrong_kind
     assert Contains().compare(5, 15).wrong_kind
     assert Contains().compare(5, 5).matched
-
-
-def test_unknown_direction_is_rejected():
-    with pytest.raises(OptionError, match="did you mean 'either'"):
-        Contains(direction="eiter")
 
 
 def test_ignored_parts_make_no_difference():

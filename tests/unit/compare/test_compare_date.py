@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pickle
-
 import pytest
 
 from fieldmark.compare.date import DateMatch
@@ -58,8 +56,6 @@ def test_reasons_for_date_mismatches(formats, expected, candidate, reason, wrong
         pytest.param({"order": "dmy"}, "31/01/2024", "01/31/2024", None, id="order-is-enforced"),
         pytest.param({}, "2024-01-31", "31.01.24", (True, False, True), id="short-year-is-coerced"),
         pytest.param({"two_digit_years": 1950}, "2024-01-31", "31.01.24", (True, False, False), id="window-settles-short-years"),
-        pytest.param({"two_digit_years": 1900}, "2024-01-31", "31.01.24", (False, False, False), id="another-window"),
-        pytest.param({"two_digit_years": 1}, "0024-01-31", "31.01.24", (True, False, False), id="first-window"),
         pytest.param({"locales": ["de"]}, "2024-03-04", "4. März 2024", (True, False, False), id="locales"),
         pytest.param({"formats": {"candidate": ["DD.MM.YYYY"]}}, "03/04/2024", "04.03.2024", (True, True, False), id="formats-of-one-side"),
         pytest.param({"formats": {"candidate": ["DD.MM.YYYY"]}}, "2024-03-04", "2024-03-04", None, id="equal-strings-in-the-wrong-format"),
@@ -83,28 +79,11 @@ def test_options_settle_what_a_date_means(options, expected, candidate, flags):
         pytest.param({"formats": {"truth": ["ISO"]}}, "formats", id="unknown-side"),
         pytest.param({"formats": ["DD.MM"]}, "formats", id="incomplete-format"),
         pytest.param({"formats": 5}, "formats", id="number-for-a-list"),
-        pytest.param({"order": "dym"}, "order", id="unknown-order"),
         pytest.param({"order": "dmy", "formats": ["ISO"]}, "order", id="order-without-effect"),
         pytest.param({"locales": ["klingon"]}, "locales", id="unknown-locale"),
-        pytest.param({"locales": [5]}, "locales", id="number-for-a-locale"),
-        pytest.param({"two_digit_years": 50.5}, "two_digit_years", id="no-year"),
-        pytest.param({"two_digit_years": 0}, "two_digit_years", id="window-before-the-calendar"),
-        pytest.param({"two_digit_years": 9999}, "two_digit_years", id="window-beyond-the-calendar"),
     ],
 )
 def test_invalid_options_are_rejected(options, option):
     with pytest.raises(OptionError) as caught:
         DateMatch(**options)
     assert caught.value.option == option
-
-
-def test_comparator_is_hashable_and_can_be_sent_to_other_processes():
-    comparator = DateMatch(formats={"candidate": ["ISO"]}, locales=["de"], order="dmy")
-    assert hash(comparator) == hash(
-        DateMatch(formats={"candidate": ("ISO",)}, locales=("de",), order="dmy")
-    )
-    assert pickle.loads(pickle.dumps(comparator)) == comparator  # noqa: S301
-
-
-def test_formats_become_a_tuple_so_that_the_comparator_is_hashable():
-    assert hash(DateMatch(formats=["ISO"])) == hash(DateMatch(formats=("ISO",)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.compare.distance import Distance
-from fieldmark.errors import OptionError
 from fieldmark.model.outcome import Reason
 
 
@@ -46,17 +45,3 @@ def test_invalid_points_have_a_reason(expected, candidate, wrong_kind, note):
     assert note in said.note
     dimension = note.startswith("dimension")
     assert said.reason is (Reason.DIMENSION_MISMATCH if dimension else Reason.INVALID_POINT)
-
-
-@pytest.mark.parametrize(
-    ("options", "option"),
-    [
-        pytest.param({"metric": "chebyshev"}, "metric", id="unknown-metric"),
-        pytest.param({"threshold": -1}, "threshold", id="negative-threshold"),
-        pytest.param({"expected_scale": []}, "expected_scale", id="zero-scale"),
-    ],
-)
-def test_invalid_options_are_rejected(options, option):
-    with pytest.raises(OptionError) as caught:
-        Distance(**options)
-    assert caught.value.option == option

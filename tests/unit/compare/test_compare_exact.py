@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.compare.exact import Exact, ExactText, Ignore, NormalizedText
-from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED
 from fieldmark.model.outcome import Reason
 
@@ -82,12 +81,6 @@ def test_ignored_parts_make_no_difference(ignore, expected, candidate, exact_tex
 
 def test_ignored_parts_of_strings_inside_containers_count():
     assert not ExactText(ignore=["punctuation"]).compare(["a."], ["a"]).matched
-
-
-@pytest.mark.parametrize("comparator", [ExactText, NormalizedText])
-def test_unknown_part_to_ignore_is_rejected(comparator):
-    with pytest.raises(OptionError, match="did you mean 'accents'"):
-        comparator(ignore=["accent"])
 
 
 def test_ignored_field_always_matches():

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from fieldmark.compare.fuzzy import Fuzzy, levenshtein_similarity
-from fieldmark.errors import OptionError
-from fieldmark.model.comparison import MATCHED
 from fieldmark.model.outcome import Reason
 
 REFERENCE = Path(__file__).parents[2] / "data" / "string-metric-reference"
@@ -114,11 +112,6 @@ def test_only_strings_are_compared_fuzzily(expected, candidate):
     assert comparison.reason is Reason.TYPE_MISMATCH
 
 
-def test_equal_values_match():
-    assert Fuzzy().compare(100, 100.0) is MATCHED
-    assert Fuzzy().compare(["a"], ["a"]) is MATCHED
-
-
 LONG = "a" * 1_000_000
 
 
@@ -143,37 +136,3 @@ def test_strings_up_to_the_limit_are_compared():
     text = "a" * 9_999
     assert Fuzzy().compare(text + "b", text + "c").matched
     assert Fuzzy().compare(text + "bb", text + "c").failed
-
-
-@pytest.mark.parametrize(
-    ("options", "option"),
-    [
-        pytest.param({"algorithm": "levenstein"}, "algorithm", id="unknown-algorithm"),
-        pytest.param({"algorithm": None}, "algorithm", id="algorithm-null"),
-        pytest.param({"threshold": 1.1}, "threshold", id="threshold-above-one"),
-        pytest.param({"case_sensitive": 1}, "case_sensitive", id="number-for-flag"),
-        pytest.param({"ignore": ["case"]}, "ignore", id="unknown-part"),
-        pytest.param({"ignore": 1}, "ignore", id="number-for-a-list"),
-        pytest.param({"ignore": None}, "ignore", id="null-for-a-list"),
-        pytest.param({"numbers": "all"}, "numbers", id="unknown-word-for-numbers"),
-    ],
-)
-def test_invalid_options_are_rejected(options, option):
-    with pytest.raises(OptionError) as caught:
-        Fuzzy(**options)
-    assert caught.value.option == option
-
-
-@pytest.mark.parametrize(
-    ("leaves", "replaced"),
-    [
-        pytest.param(["blue", "light-red"], ["blue", "light-red"], id="normalized-text"),
-        pytest.param(["dark  blue", "\ufb01re"], ["dark blue", "fire"], id="text-to-normalize"),
-        pytest.param(["blue", "2024-01-31"], None, id="text-and-a-date"),
-        pytest.param(["2024-01-31", "2024-01-30"], None, id="dates-without-any-similarity"),
-        pytest.param(["blue", 1], None, id="text-and-a-number"),
-        pytest.param([], [], id="nothing"),
-    ],
-)
-def test_leaves_of_items_are_text_whose_edit_distance_is_that_of_the_comparator(leaves, replaced):
-    assert Fuzzy().item_leaves(leaves) == replaced

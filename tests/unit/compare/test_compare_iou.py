@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.compare import iou as iou_module
+from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
-from fieldmark.errors import MissingExtra, OptionError
+from fieldmark.errors import MissingExtra
 from fieldmark.model.outcome import Reason
 from fieldmark.values import geometry as overlap_module
 
@@ -56,21 +56,10 @@ def test_invalid_shapes_have_a_reason(expected, candidate, wrong_kind, note):
     assert said.reason is (Reason.INVALID_SHAPE if note else Reason.TYPE_MISMATCH)
 
 
-@pytest.mark.parametrize(
-    ("options", "option"),
-    [
-        pytest.param({"format": "cxcywh"}, "format", id="unknown-format"),
-        pytest.param({"candidate_format": "yolo"}, "candidate_format", id="unknown-format-of-side"),
-        pytest.param({"threshold": 1.5}, "threshold", id="threshold-above-1"),
-        pytest.param({"polygon": "rough"}, "polygon", id="unknown-method"),
-        pytest.param({"expected_scale": [1]}, "expected_scale", id="scale-of-one-number"),
-        pytest.param({"candidate_scale": "100"}, "candidate_scale", id="string-scale"),
-    ],
-)  # fmt: skip
-def test_invalid_options_are_rejected(options, option):
-    with pytest.raises(OptionError) as caught:
-        Iou(**options)
-    assert caught.value.option == option
+@pytest.mark.parametrize("comparator", [Iou, Distance])
+def test_scales_are_written_as_floats(comparator):
+    whole = comparator(expected_scale=[1, 2], candidate_scale=[3, 4])
+    assert (repr(whole.expected_scale), repr(whole.candidate_scale)) == ("(1.0, 2.0)", "(3.0, 4.0)")
 
 
 def test_polygon_format_without_shapely_is_rejected(monkeypatch):
@@ -86,7 +75,3 @@ def test_polygon_value_without_shapely_is_an_error(monkeypatch):
     assert said.failed
     assert said.reason is Reason.PROVIDER_FAILED
     assert "fieldmark[geometry]" in said.note
-
-
-def test_non_reflexive_comparator_is_called_for_equal_values():
-    assert iou_module.Iou.reflexive is False

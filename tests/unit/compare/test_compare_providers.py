@@ -46,11 +46,7 @@ def test_invalid_recorded_similarities_are_rejected(scores):
     ("expected", "candidate", "matched"),
     [
         pytest.param(TRUTH, BIO, True, id="same-in-other-words"),
-        pytest.param("John Smith", "John Smyth", True, id="misspelled-name"),
-        pytest.param("10 years of experience", "experience of 10 years", True, id="words-in-different-order"),
-        pytest.param("Net 30 days", "net 30 days.", True, id="punctuation"),
         pytest.param("Payment due in 30 days", "Payment due in 60 days", False, id="different-number"),
-        pytest.param("A blue car", "Quarterly revenue report", False, id="something-else"),
     ],
 )  # fmt: skip
 def test_lexical_provider_compares_words_and_letters(expected, candidate, matched):
@@ -63,14 +59,6 @@ def test_lexical_provider_rejects_long_strings():
     (similarity,) = Lexical().similarities([("a" * 10_001, "b")])
     assert similarity.failed
     assert similarity.reason is Reason.TOO_LONG
-
-
-def test_texts_with_other_numbers_are_not_similar():
-    same, other = Lexical().similarities(
-        [("due in 30 days", "due in 30 days net"), ("due in 30 days", "due in 60 days")]
-    )
-    assert same > 0.8
-    assert other == 0.0
 
 
 def test_lexical_provider_has_a_version():

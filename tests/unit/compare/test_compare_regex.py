@@ -98,8 +98,6 @@ def test_failed_comparison_is_an_error(expected, candidate, reason):
         pytest.param({"pattern": "("}, "pattern", id="no-pattern"),
         pytest.param({"pattern": "(?=a)"}, "pattern", id="look-around"),
         pytest.param({"pattern": "a" * (MAX_PATTERN + 1)}, "pattern", id="long-pattern"),
-        pytest.param({"pattern": 5}, "pattern", id="number"),
-        pytest.param({"search": 1}, "search", id="number-for-flag"),
     ],
 )
 def test_invalid_options_are_rejected(options, option):

@@ -8,7 +8,6 @@ import pytest
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
-from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.outcome import Reason
 
@@ -99,8 +98,3 @@ def test_pairs_are_graded_in_order():
     assert [each.similarity for each in graded] == [0.1, 0.9, None]
     assert graded[2].reason is Reason.NOT_RECORDED
     assert graded[2].failed
-
-
-def test_threshold_outside_0_to_1_is_rejected():
-    with pytest.raises(OptionError):
-        Semantic(threshold=1.5)

@@ -156,10 +156,6 @@ def test_default_guards_of_providers(provider, guards, matched):
     assert comparison.matched is matched
 
 
-def test_lexical_provider_is_guarded():
-    assert Semantic(provider=Lexical()).compare("It was terminated", "It was not terminated").note
-
-
 @pytest.mark.parametrize(
     ("guards", "message"),
     [

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.compare.token_sets import Address, Name
-from fieldmark.errors import OptionError
 from fieldmark.model.outcome import Reason
 
 
@@ -83,9 +82,3 @@ def test_other_values(comparator):
     assert comparator.compare("5", 5).wrong_kind
     assert comparator.compare("a" * 3000, "b" * 3000).failed
     assert comparator.compare("a" * 3000, "a" * 3000).matched
-
-
-@pytest.mark.parametrize("comparator", [Name, Address])
-def test_invalid_threshold_is_rejected(comparator):
-    with pytest.raises(OptionError):
-        comparator(threshold=2)

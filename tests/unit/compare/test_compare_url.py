@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.compare.url import Url
-from fieldmark.errors import OptionError
 from fieldmark.model.outcome import Reason
 
 
@@ -63,8 +62,3 @@ def test_values_that_are_no_addresses(text):
     assert (candidate.reason, candidate.wrong_kind) == (Reason.UNPARSEABLE, True)
     assert not Url().compare(text, "https://a.org").matched
     assert not Url().compare(text, text).matched
-
-
-def test_unknown_part_is_rejected():
-    with pytest.raises(OptionError, match="did you mean 'query'"):
-        Url(ignore=["querry"])

@@ -11,19 +11,32 @@ from fieldmark.model.case import Verdict
 
 PASS, PARTIAL, FAIL = Verdict.PASS, Verdict.PARTIAL, Verdict.FAIL
 ANYTHING = JsonSchema(schema=True)
+RIGHT = Score(score=1.0, verdict=PASS, hits=("total",))
+HALF = Score(score=0.5, verdict=PARTIAL, hits=("total",), misses=("date",))
+WRONG = Score(score=0.0, verdict=FAIL, misses=("date",))
+PASS_ALONE = Score(score=0.9, verdict=PASS)
+FAIL_ALONE = Score(score=0.2, verdict=FAIL)
+NOTHING = Score(score=1.0, verdict=PASS, vacuous=True)
+EMPTY_FIELDS = Score(score=1.0, verdict=PASS, hits=("notes",), vacuous=True)
+EMPTY_CASE = Score(score=0.0, verdict=FAIL, vacuous=True)
 
 
 def member(name, weight=1.0, evaluator=ANYTHING):
     return ConfiguredEvaluator(name=name, type=evaluator.name, evaluator=evaluator, weight=weight)
 
 
+def result(score, *, name="a", weight=1.0):
+    return EvaluatorResult.of(member(name, weight), score)
+
+
 def results(*scores):
     """Results of evaluators a, b, c... from (score, verdict) or (score, verdict, weight)."""
     names = "abcdef"
     return [
-        EvaluatorResult.of(
-            member(name, *weight),
+        result(
             Score(score=score, verdict=verdict, hits=("x",) if verdict is PASS else ()),
+            name=name,
+            weight=weight[0] if weight else 1.0,
         )
         for name, (score, verdict, *weight) in zip(names, scores, strict=False)
     ]
@@ -63,11 +76,11 @@ def test_scores_are_combined(options, scores, score, verdict):
 def test_hits_and_misses_are_prefixed_with_evaluator_names():
     first = Score(score=0.5, verdict=PARTIAL, hits=("total",), misses=("date",), skipped=("notes",))
     given = [
-        EvaluatorResult.of(member("header"), first),
-        EvaluatorResult.of(member("judge"), Score(score=0.9, verdict=PASS)),
-        EvaluatorResult.of(member("tone"), Score(score=0.25, verdict=FAIL)),
-        EvaluatorResult.of(member("empty"), Score(score=1.0, verdict=PASS, vacuous=True)),
-        EvaluatorResult.of(member("aside", 0.0), Score(score=0.0, verdict=FAIL, misses=("x",))),
+        result(first, name="header"),
+        result(Score(score=0.9, verdict=PASS), name="judge"),
+        result(Score(score=0.25, verdict=FAIL), name="tone"),
+        result(NOTHING, name="empty"),
+        result(WRONG, name="aside", weight=0.0),
     ]
     combined = composite(given).combine(given)
     assert combined.hits == ("header: total", "judge")
@@ -77,7 +90,7 @@ def test_hits_and_misses_are_prefixed_with_evaluator_names():
 
 
 def test_details_list_every_evaluator():
-    given = [EvaluatorResult.of(member("a", 2.0), Score(score=1.0, verdict=PASS, details={"k": 1}))]
+    given = [result(Score(score=1.0, verdict=PASS, details={"k": 1}), weight=2.0)]
     assert composite(given).combine(given).details == {
         "aggregator": "weighted_average",
         "evaluators": [
@@ -94,32 +107,6 @@ def test_details_list_every_evaluator():
             }
         ],
     }
-
-
-def test_error_of_an_evaluator_is_reported_without_a_score():
-    given = [
-        *results((1.0, PASS)),
-        EvaluatorResult.of(member("judge"), Score.error("no response")),
-    ]
-    combined = composite(given, aggregator="minimum").combine(given)
-    assert (combined.score, combined.verdict, combined.status) == (None, None, Status.ERROR)
-    assert combined.reasoning == "judge: no response"
-    assert len(combined.details["evaluators"]) == 2
-
-
-def test_error_with_weight_0_is_only_reported():
-    broken = EvaluatorResult.of(member("judge", 0.0), Score.error("no response"))
-    given = [*results((1.0, PASS)), broken]
-    combined = composite(given).combine(given)
-    assert (combined.score, combined.status) == (1.0, Status.OK)
-    assert combined.details["evaluators"][1]["status"] == "error"
-
-
-def test_composite_is_vacuous_if_all_evaluators_are():
-    given = [EvaluatorResult.of(member("a"), Score(score=1.0, verdict=PASS, vacuous=True))]
-    assert composite(given).combine(given).vacuous
-    given.append(EvaluatorResult.of(member("b"), Score(score=1.0, verdict=PASS)))
-    assert not composite(given).combine(given).vacuous
 
 
 @pytest.mark.parametrize(
@@ -158,113 +145,61 @@ def test_composites_can_be_nested():
 # --- the score of a case --------------------------------------------------------------------------
 
 
-def _result(score: Score, *, name: str = "a", weight: float = 1.0) -> EvaluatorResult:
-    member = ConfiguredEvaluator(name=name, type="json_schema", evaluator=ANYTHING, weight=weight)
-    return EvaluatorResult.of(member, score)
-
-
-def _score(
-    score: float, verdict: Verdict, hits: tuple[str, ...] = (), misses: tuple[str, ...] = ()
-) -> Score:
-    return Score(score=score, verdict=verdict, hits=hits, misses=misses)
-
-
-_PASS = _score(1.0, Verdict.PASS, hits=("total",))
-_HALF = _score(0.5, Verdict.PARTIAL, hits=("total",), misses=("date",))
-_FAIL = _score(0.0, Verdict.FAIL, misses=("date",))
-_BARE_PASS = _score(0.9, Verdict.PASS)
-_BARE_FAIL = _score(0.2, Verdict.FAIL)
-_NOTHING = Score(score=1.0, verdict=Verdict.PASS, vacuous=True)
-_EMPTY_FIELDS = Score(score=1.0, verdict=Verdict.PASS, hits=("notes",), vacuous=True)
-_EMPTY_CASE = Score(score=0.0, verdict=Verdict.FAIL, vacuous=True)
-
-
 @pytest.mark.parametrize(
     ("results", "score", "verdict"),
     [
-        pytest.param([_result(_PASS), _result(_PASS)], 1.0, Verdict.PASS, id="all-pass"),
-        pytest.param([_result(_PASS), _result(_FAIL)], 0.5, Verdict.PARTIAL, id="hits-and-misses"),
-        pytest.param([_result(_FAIL), _result(_FAIL)], 0.0, Verdict.FAIL, id="misses-alone"),
-        pytest.param(
-            [_result(_PASS, weight=3), _result(_FAIL)], 0.75, Verdict.PARTIAL, id="mean-by-weight"
-        ),
-        pytest.param(
-            [_result(_PASS), _result(_FAIL, weight=0)],
-            1.0,
-            Verdict.PASS,
-            id="weight-0-is-only-reported",
-        ),
-        pytest.param([_result(_BARE_FAIL)], 0.2, Verdict.FAIL, id="bare-fail-is-miss"),
-        pytest.param([_result(_BARE_PASS)], 0.9, Verdict.PASS, id="bare-pass"),
-        pytest.param(
-            [_result(_BARE_PASS), _result(_BARE_FAIL)],
-            0.55,
-            Verdict.PARTIAL,
-            id="bare-pass-and-fail",
-        ),
-        pytest.param(
-            [_result(_PASS), _result(_BARE_FAIL)], 0.6, Verdict.PARTIAL, id="never-hidden"
-        ),
-        pytest.param([_result(_NOTHING)], 1.0, Verdict.PASS, id="nothing-to-score"),
-        pytest.param(
-            [_result(_NOTHING), _result(_FAIL)], 0.0, Verdict.FAIL, id="vacuous-pass-is-not-a-hit"
-        ),
-        pytest.param(
-            [_result(_NOTHING), _result(_BARE_FAIL)],
-            0.2,
-            Verdict.FAIL,
-            id="vacuous-pass-with-bare-fail",
-        ),
-        pytest.param(
-            [_result(_NOTHING, weight=9), _result(_HALF)],
-            0.5,
-            Verdict.PARTIAL,
-            id="vacuous-result-is-left-out-whatever-its-weight",
-        ),
-        pytest.param(
-            [_result(_EMPTY_FIELDS), _result(_FAIL)],
-            0.0,
-            Verdict.FAIL,
-            id="vacuous-hits-do-not-make-a-fail-partial",
-        ),
-        pytest.param(
-            [_result(_EMPTY_CASE), _result(_PASS)], 1.0, Verdict.PASS, id="vacuous-0-is-left-out"
-        ),
-        pytest.param(
-            [_result(_NOTHING), _result(_NOTHING)], 1.0, Verdict.PASS, id="all-are-vacuous"
-        ),
+        pytest.param([result(RIGHT), result(RIGHT)], 1.0, PASS, id="all-pass"),
+        pytest.param([result(RIGHT), result(WRONG)], 0.5, PARTIAL, id="hits-and-misses"),
+        pytest.param([result(WRONG), result(WRONG)], 0.0, FAIL, id="misses-alone"),
+        pytest.param([result(RIGHT, weight=3), result(WRONG)], 0.75, PARTIAL, id="mean-by-weight"),
+        pytest.param([result(RIGHT), result(WRONG, weight=0)], 1.0, PASS, id="weight-0-is-only-reported"),
+        pytest.param([result(RIGHT, weight=0)], None, None, id="only-weight-0"),
+        pytest.param([result(FAIL_ALONE)], 0.2, FAIL, id="fail-without-misses"),
+        pytest.param([result(PASS_ALONE)], 0.9, PASS, id="pass-without-hits"),
+        pytest.param([result(PASS_ALONE), result(FAIL_ALONE)], 0.55, PARTIAL, id="pass-and-fail-without-lists"),
+        pytest.param([result(RIGHT), result(FAIL_ALONE)], 0.6, PARTIAL, id="fail-without-misses-beside-hits"),
+        pytest.param([result(NOTHING), result(NOTHING)], 1.0, PASS, id="all-are-vacuous"),
+        pytest.param([result(NOTHING), result(FAIL_ALONE)], 0.2, FAIL, id="vacuous-pass-is-not-a-hit"),
+        pytest.param([result(NOTHING, weight=9), result(HALF)], 0.5, PARTIAL, id="vacuous-result-is-left-out-whatever-its-weight"),
+        pytest.param([result(EMPTY_FIELDS), result(WRONG)], 0.0, FAIL, id="vacuous-hits-do-not-make-a-fail-partial"),
+        pytest.param([result(EMPTY_CASE), result(RIGHT)], 1.0, PASS, id="vacuous-0-is-left-out"),
     ],
-)
-def test_score_and_verdict(results: list[EvaluatorResult], score: float, verdict: Verdict) -> None:
+)  # fmt: skip
+def test_score_and_verdict_of_a_case(results, score, verdict):
     combined = case_score(results)
-    assert combined.score == pytest.approx(score)
+    assert combined.score == (None if score is None else pytest.approx(score))
     assert combined.verdict is verdict
 
 
-def test_error_leaves_the_case_without_a_score() -> None:
-    broken = _result(Score.error("no response in 30 s"), name="judge")
-    combined = case_score([_result(_PASS), broken])
-    assert (combined.score, combined.verdict, combined.status) == (
-        None,
-        None,
-        Status.ERROR,
-    )
-    assert combined.reasoning == "judge: no response in 30 s"
-
-
-def test_hits_and_misses_are_concatenated() -> None:
-    combined = case_score(
-        [_result(_HALF), _result(_BARE_FAIL, name="house rule"), _result(_BARE_PASS)]
-    )
-    assert combined.hits == ("total", "a")
+def test_hits_and_misses_of_a_case_are_concatenated():
+    results = [
+        result(HALF),
+        result(FAIL_ALONE, name="house rule"),
+        result(PASS_ALONE, name="judge"),
+        result(NOTHING, name="nothing"),
+    ]
+    combined = case_score(results)
+    assert combined.hits == ("total", "judge")
     assert combined.misses == ("date", "house rule (score 0.2)")
 
 
-def test_no_counted_evaluator_gives_no_score() -> None:
-    assert case_score([_result(_PASS, weight=0)]).score is None
+@pytest.mark.parametrize(
+    "combine", [case_score, lambda given: composite(given, aggregator="minimum").combine(given)],
+    ids=["case", "composite"],
+)  # fmt: skip
+def test_error_leaves_no_score_unless_its_weight_is_0(combine):
+    error = Score.error("no response")
+    combined = combine([result(RIGHT), result(error, name="judge")])
+    assert (combined.score, combined.verdict, combined.status) == (None, None, Status.ERROR)
+    assert combined.reasoning == "judge: no response"
+    combined = combine([result(RIGHT), result(error, name="judge", weight=0.0)])
+    assert (combined.score, combined.status) == (1.0, Status.OK)
 
 
-def test_vacuous_pass_is_not_a_hit() -> None:
-    combined = case_score([_result(_NOTHING, name="nothing"), _result(_BARE_PASS, name="judge")])
-    assert (combined.hits, combined.misses, combined.vacuous) == (("judge",), (), False)
-    assert case_score([_result(_NOTHING)]).hits == ()
+@pytest.mark.parametrize(
+    "combine", [case_score, lambda given: composite(given).combine(given)],
+    ids=["case", "composite"],
+)  # fmt: skip
+def test_combination_is_vacuous_if_all_evaluators_are(combine):
+    assert combine([result(NOTHING)]).vacuous
+    assert not combine([result(NOTHING), result(PASS_ALONE, name="b")]).vacuous

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 
 from fieldmark.evaluators.detection_ap import DetectionAp
@@ -78,21 +76,6 @@ def test_metrics_cover_the_whole_data_set():
     assert (summary["images"], summary["regions"], summary["detections"]) == (2, 3, 3)
     assert summary["classes"]["a"]["pascal"]["every_point"] == pytest.approx(1.0)
     assert summary["pascal"]["every_point"] == pytest.approx(0.5)
-
-
-def test_merged_tallies_equal_a_single_tally():
-    evaluator = DetectionAp()
-    pages = [
-        (TRUTH, page((CAR, "car", 0.5), (DOG, "cat", 0.5))),
-        (page((DOG, "cat")), TRUTH),
-        (TRUTH, {}),
-    ]
-    whole, first, second = evaluator.start(), evaluator.start(), evaluator.start()
-    for number, sides in enumerate(pages):
-        whole.add(*sides)
-        (first if number < 1 else second).add(*sides)
-    first.merge(pickle.loads(pickle.dumps(second)))  # noqa: S301 - our own
-    assert first.summary() == whole.summary()
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-import pickle
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
@@ -27,23 +23,15 @@ from fieldmark.evaluators.field_evaluators import (
     ExtractionMetrics,
     FieldAccuracy,
     FieldConfusion,
-    ResponseQuality,
 )
-from fieldmark.evaluators.line_items import LineItems
-from fieldmark.metrics.rates import rates
-from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.case import Verdict
 from fieldmark.model.comparison import Comparison
-from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
-from fieldmark.plan import compile_plan
-from fieldmark.rules.config_files import load_file
-from fieldmark.rules.rules_file import read_rules
 from fieldmark.values.records import to_json
 
 PASS, PARTIAL, FAIL = Verdict
 TOTAL = "invoice.total"
-VENDOR = {"path": "vendor.name", "match": "fuzzy"}
 SILENT = Recorded(scores={})
 ASKS = Semantic(provider=SILENT)
 
@@ -54,10 +42,6 @@ def scored(settings, expected, candidate, **options):
 
 def total(value):
     return {"invoice": {"total": value}}
-
-
-def vendor(name):
-    return {"vendor": {"name": name}}
 
 
 # --- one field ------------------------------------------------------------------------------------
@@ -102,90 +86,13 @@ def test_one_field_is_a_hit_or_a_miss_with_its_reason(field, expected, candidate
 
 
 def test_fuzzy_mismatch_reports_the_similarity():
-    result = scored([VENDOR], vendor("Acme Corp"), vendor("XYZ Inc"))
+    result = scored([{"path": "a", "match": "fuzzy"}], {"a": "Acme Corp"}, {"a": "XYZ Inc"})
     assert result.details["fields"][0]["similarity"] == pytest.approx(1 / 9)
-
-
-# --- paths ----------------------------------------------------------------------------------------
-
-
-def test_path_absent_on_both_sides_is_skipped():
-    result = scored(["invoice.vendor.name"], total(100), total(100))
-    assert (result.score, result.verdict, result.vacuous) == (1.0, PASS, True)
-    assert result.skipped == ("invoice.vendor.name (no expected value)",)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param("invoice..total", id="two-dots"),
-        pytest.param(".invoice.total", id="leading-dot"),
-        pytest.param("invoice.total.", id="trailing-dot"),
-        pytest.param("invoice[-1]", id="negative-index"),
-        pytest.param("invoice[0", id="open-bracket"),
-    ],
-)
-def test_malformed_path_finds_nothing(path):
-    required, optional = {"path": path}, {"path": path, "required": False}
-    document = total(100)
-    missed = scored([required, TOTAL], document, document)
-    assert (missed.score, missed.misses) == (0.5, (f"{path} (invalid path)",))
-    skipped = scored([optional, TOTAL], document, document)
-    assert (skipped.score, skipped.misses) == (1.0, ())
-    assert skipped.skipped == (f"{path} (invalid path)",)
-
-
-def test_malformed_path_causes_a_warning():
-    loaded = read_rules({"fields": [{"path": "invoice..total"}]})
-    assert "two dots" in str(loaded.warnings[0])
-
-
-# --- aggregation ----------------------------------------------------------------------------------
-
-RIGHT = {"a": 1, "b": 2, "c": 3}
-
-
-def weighted(*weights):
-    return [{"path": path, "weight": weight} for path, weight in zip("abc", weights, strict=False)]
-
-
-@pytest.mark.parametrize(
-    ("settings", "candidate", "score"),
-    [
-        pytest.param(weighted(1.0, 0.5, 0.8), {**RIGHT, "b": 9}, 1.8 / 2.3, id="weights-weigh"),
-        pytest.param(["a", "b", "c"], {**RIGHT, "b": 9}, 2 / 3, id="equal-weights-by-default"),
-        pytest.param(weighted(0, 0, 0), RIGHT, 0.0, id="total-weight-0-scores-0"),
-        pytest.param(weighted(0, 1, 1), {**RIGHT, "a": 9}, 1.0, id="weight-0-field"),
-        pytest.param(
-            [{"path": "a", "weight": 0}, {"path": "d", "weight": 1}],
-            RIGHT,
-            1.0,
-            id="all-weight-neutral",
-        ),
-    ],
-)
-def test_weighted_average(settings, candidate, score):
-    result = scored(settings, RIGHT, candidate, aggregation="weighted_average")
-    assert result.score == pytest.approx(score, abs=1e-9)
 
 
 def test_two_items_of_one_list_have_their_own_weights():
     settings = [{"path": "rows[0]", "weight": 1}, {"path": "rows[1]", "weight": 3}]
     assert scored(settings, {"rows": ["a", "b"]}, {"rows": ["a", "x"]}).score == 0.25
-
-
-def test_all_or_nothing_needs_matches_not_full_scores():
-    settings = [VENDOR | {"threshold": 0.8}]
-    result = scored(
-        settings, vendor("Acme Corp"), vendor("Acme Korp"), aggregation="all_or_nothing"
-    )
-    assert (result.score, result.verdict) == (1.0, PASS)
-
-
-def test_miss_with_weight_0_fails_all_or_nothing():
-    settings = [*weighted(1, 0)]
-    result = scored(settings, RIGHT, {"a": 1, "b": 9}, aggregation="all_or_nothing")
-    assert result.score == 0.0
 
 
 # --- the result -----------------------------------------------------------------------------------
@@ -200,19 +107,6 @@ def test_mixed_result():
     assert (result.score, result.verdict, result.status) == (0.75, PARTIAL, Status.OK)
     assert (result.hits, result.misses) == (PATHS[:3], PATHS[3:])
     assert result.reasoning == "3/4 fields matched"
-
-
-@pytest.mark.parametrize(
-    ("threshold", "verdict"),
-    [
-        pytest.param(None, PARTIAL, id="without-threshold-by-hits-and-misses"),
-        pytest.param(0.75, PASS, id="threshold-is-reached"),
-        pytest.param(0.76, FAIL, id="threshold-is-not-reached"),
-    ],
-)
-def test_pass_threshold_decides_the_verdict(threshold, verdict):
-    candidate = {"invoice": {**INVOICE["invoice"], "total": 5}}
-    assert scored(PATHS, INVOICE, candidate, pass_threshold=threshold).verdict is verdict
 
 
 def test_result_as_json():
@@ -252,108 +146,45 @@ def test_details_are_bounded_and_have_a_field_total():
 # --- optional fields and fields absent from the truth ---------------------------------------------
 
 NOTES = {"path": "notes", "required": False}
+LEFT_OUT = ("notes (optional, missing)",)
 
 
 @pytest.mark.parametrize(
     ("expected", "candidate", "score", "misses", "skipped"),
     [
-        pytest.param(
-            {"notes": "rush"}, {}, 1.0, (), ("notes (optional, missing)",), id="left-out-is-neutral"
-        ),
-        pytest.param(
-            {"notes": "rush"},
-            {"notes": None},
-            1.0,
-            (),
-            ("notes (optional, missing)",),
-            id="null-is-left-out",
-        ),
-        pytest.param(
-            {"notes": "rush"},
-            {"notes": " "},
-            1.0,
-            (),
-            ("notes (optional, missing)",),
-            id="blank-is-left-out",
-        ),
+        pytest.param({"notes": "rush"}, {}, 1.0, (), LEFT_OUT, id="left-out-is-neutral"),
+        pytest.param({"notes": "rush"}, {"notes": None}, 1.0, (), LEFT_OUT, id="null-is-left-out"),
+        pytest.param({"notes": "rush"}, {"notes": " "}, 1.0, (), LEFT_OUT, id="blank-is-left-out"),
         pytest.param({"notes": "rush"}, {"notes": "slow"}, 0.5, ("notes",), (), id="wrong-counts"),
-        pytest.param(
-            {"notes": "rush"},
-            {"notes": 7},
-            0.5,
-            ("notes (type mismatch)",),
-            (),
-            id="wrong-type-counts",
-        ),
-        pytest.param(
-            {"notes": None},
-            {"notes": "rush"},
-            0.5,
-            ("notes (unexpected value)",),
-            (),
-            id="extra-counts",
-        ),
-        pytest.param({"notes": None}, {}, 1.0, (), (), id="empty-on-both-sides-is-hit"),
-        pytest.param(
-            {},
-            {"notes": "x"},
-            1.0,
-            (),
-            ("notes (no expected value)",),
-            id="key-absent-from-truth-is-skipped",
-        ),
+        pytest.param({"notes": "rush"}, {"notes": 7}, 0.5, ("notes (type mismatch)",), (), id="wrong-type-counts"),
+        pytest.param({"notes": None}, {"notes": "rush"}, 0.5, ("notes (unexpected value)",), (), id="extra-counts"),
+        pytest.param({"notes": None}, {}, 1.0, (), (), id="empty-on-both-sides-is-a-hit"),
     ],
-)
+)  # fmt: skip
 def test_optional_fields(expected, candidate, score, misses, skipped):
     result = scored(["number", NOTES], {"number": 1, **expected}, {"number": 1, **candidate})
     assert (result.score, result.misses, result.skipped) == (score, misses, skipped)
 
 
+SKIPPED = ("x (no expected value)",)
+
+
 @pytest.mark.parametrize(
-    ("absent_truth", "candidate", "score", "misses"),
+    ("absent_truth", "candidate", "score", "misses", "skipped"),
     [
-        pytest.param("skip", {"a": 1, "x": 1}, 1.0, (), id="skipped"),
-        pytest.param("miss", {"a": 1, "x": 1}, 0.5, ("x (unexpected value)",), id="strictly"),
-        pytest.param("miss", {"a": 1}, 1.0, (), id="strictly-without-value"),
-        pytest.param("miss", {"a": 1, "x": None}, 1.0, (), id="strictly-with-null"),
+        pytest.param("skip", {"a": 1, "x": 1}, 1.0, (), SKIPPED, id="value-is-skipped"),
+        pytest.param("skip", {"a": 1}, 1.0, (), SKIPPED, id="absent-on-both-sides-is-skipped"),
+        pytest.param("miss", {"a": 1, "x": 1}, 0.5, ("x (unexpected value)",), (), id="strictly"),
+        pytest.param("miss", {"a": 1}, 1.0, (), SKIPPED, id="strictly-without-value"),
+        pytest.param("miss", {"a": 1, "x": None}, 1.0, (), SKIPPED, id="strictly-with-null"),
     ],
 )
-def test_key_absent_from_the_truth(absent_truth, candidate, score, misses):
+def test_key_absent_from_the_truth(absent_truth, candidate, score, misses, skipped):
     result = scored(["a", "x"], {"a": 1}, candidate, absent_truth=absent_truth)
-    assert (result.score, result.misses) == (score, misses)
-
-
-def test_score_is_1_and_vacuous_if_every_field_is_neutral():
-    result = scored([NOTES], {"notes": "rush"}, {})
-    assert (result.score, result.verdict, result.vacuous) == (1.0, PASS, True)
-    assert (result.hits, result.misses) == ((), ())
+    assert (result.score, result.misses, result.skipped) == (score, misses, skipped)
 
 
 # --- unreadable candidates and failed comparisons -------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("candidate", "unreadable", "reason"),
-    [
-        pytest.param(MISSING, True, "candidate is not JSON", id="unreadable"),
-        pytest.param(MISSING, False, "no candidate", id="missing"),
-        pytest.param({"number": 1}, True, "candidate is not JSON", id="unreadable-with-document"),
-    ],
-)
-def test_unreadable_candidate_misses_optional_fields(candidate, unreadable, reason):
-    evaluator = FieldAccuracy(fields=fields("number", NOTES, "empty"))
-    expected = {"number": 1, "notes": "rush", "empty": None}
-    result = evaluator.evaluate(expected, candidate, unreadable=unreadable)
-    assert (result.score, result.verdict, result.status) == (0.0, FAIL, Status.OK)
-    assert result.hits == ()
-    assert result.misses == (f"number ({reason})", f"notes ({reason})")
-
-
-def test_unreadable_candidate_fails_even_if_nothing_is_expected():
-    evaluator = FieldAccuracy(fields=fields("number"))
-    result = evaluator.evaluate({"number": None}, MISSING, unreadable=True)
-    assert (result.score, result.verdict, result.vacuous) == (0.0, FAIL, False)
-    assert result.misses == ("$ (candidate is not JSON)",)
 
 
 @pytest.mark.parametrize(
@@ -391,7 +222,6 @@ def test_on_error_zero_scores_0():
 
 # --- confusion ------------------------------------------------------------------------------------
 
-RECORDED = Path(__file__).parents[2] / "data" / "agentv-document-extraction"
 COUNTS = ("tp", "tn", "fp", "fn")
 
 
@@ -399,49 +229,33 @@ def confusion(paths, expected, candidate, **options):
     return FieldConfusion(fields=fields(*paths), **options).evaluate(expected, candidate)
 
 
+NO_MATCH = {"f1_when_no_match": "undefined"}
+
+
 @pytest.mark.parametrize(
-    ("expected", "candidate", "rates"),
+    ("options", "expected", "candidate", "rates"),
     [
-        pytest.param({"x": 1}, {"x": 1}, {"precision": 1, "recall": 1, "f1": 1}, id="right"),
-        pytest.param({"x": 1}, {"x": 2}, {"precision": 0, "recall": 0, "f1": 0}, id="wrong-value"),
-        pytest.param({"x": 1}, {}, {"recall": 0, "f1": 0}, id="missing-has-no-precision"),
-        pytest.param({}, {"x": 1}, {"precision": 0, "f1": 0}, id="extra-has-no-recall"),
-        pytest.param({}, {}, {}, id="empty-has-no-metrics"),
+        pytest.param({}, {"x": 1}, {"x": 1}, {"precision": 1, "recall": 1, "f1": 1}, id="right"),
+        pytest.param({}, {"x": 1}, {"x": 2}, {"precision": 0, "recall": 0, "f1": 0}, id="wrong-value"),
+        pytest.param({}, {"x": 1}, {}, {"recall": 0, "f1": 0}, id="missing-has-no-precision"),
+        pytest.param({}, {}, {"x": 1}, {"precision": 0, "f1": 0}, id="extra-has-no-recall"),
+        pytest.param({}, {}, {}, {}, id="empty-has-no-metrics"),
+        pytest.param(NO_MATCH, {"x": 1}, {"x": 2}, {"precision": 0, "recall": 0}, id="no-f1-without-a-match-on-request"),
     ],
-)
-def test_undefined_metrics_are_omitted(expected, candidate, rates):
-    metrics = confusion(["x"], expected, candidate).details["metrics"]["x"]
+)  # fmt: skip
+def test_undefined_metrics_are_omitted(options, expected, candidate, rates):
+    result = confusion(["x"], expected, candidate, **options)
+    metrics = result.details["metrics"]["x"]
     assert {name: metrics[name] for name in metrics if name not in COUNTS} == rates
+    nothing_to_count = not expected and not candidate
+    assert result.vacuous is result.details["summary"].get("vacuous", False) is nothing_to_count
 
 
-@pytest.mark.parametrize(
-    ("expected", "candidate", "score", "vacuous"),
-    [
-        pytest.param({"a": 1, "b": 2}, {"a": 1, "b": 2}, 1.0, False, id="all-right"),
-        pytest.param({"a": 1, "b": 2}, {"a": 1, "b": 3}, 0.5, False, id="undefined-f1-is-0"),
-        pytest.param({"a": 1, "b": None}, {"a": 1}, 1.0, False, id="true-negatives-are-left-out"),
-        pytest.param({"a": 1}, {"a": 1, "b": 3}, 0.5, False, id="extra-value-counts"),
-        pytest.param({"a": None}, {"b": ""}, 1.0, True, id="nothing-left"),
-    ],
-)
-def test_score_is_the_mean_f1_of_the_attributes(expected, candidate, score, vacuous):
-    result = confusion(["a", "b"], expected, candidate)
-    assert (result.score, result.vacuous) == (score, vacuous)
-    assert result.details["summary"]["macro_f1"] == score
-    assert result.details["summary"].get("vacuous", False) is vacuous
-
-
-def test_undefined_rates_are_not_part_of_means():
-    summary = confusion(["a", "b", "c"], {"a": 1, "b": 2}, {"a": 1, "c": 3}).details["summary"]
+def test_means_leave_out_undefined_precision_and_recall_and_count_f1_as_0():
+    result = confusion(["a", "b", "c"], {"a": 1, "b": 2}, {"a": 1, "c": 3})
+    summary = result.details["summary"]
     assert (summary["macro_precision"], summary["macro_recall"]) == (0.5, 0.5)
-    assert summary["macro_f1"] == pytest.approx(1 / 3)
-
-
-def test_attribute_of_list_items_is_summed_over_items():
-    documents = {"rows": [{"n": 1}, {"n": 2}]}, {"rows": [{"n": 1}, {"n": 3}]}
-    rules = ({"path": "rows", "align": "index"}, "rows[*].n")
-    metrics = confusion(rules, *documents).details["metrics"]["rows[].n"]
-    assert (metrics["tp"], metrics["fp"], metrics["fn"]) == (1, 1, 1)
+    assert summary["macro_f1"] == result.score == pytest.approx(1 / 3)
 
 
 def test_ignored_field_is_not_counted():
@@ -455,26 +269,6 @@ def test_failed_comparison_is_only_counted_as_an_error():
     result = FieldConfusion(fields=rules).evaluate({"a": "x", "b": 1}, {"a": "y", "b": 1})
     assert (result.score, result.status) == (None, Status.ERROR)
     assert result.details["metrics"]["a"] == {"tp": 0, "tn": 0, "fp": 0, "fn": 0, "errors": 1}
-
-
-@pytest.mark.parametrize(
-    ("required", "score", "metrics"),
-    [
-        pytest.param(True, 0.5, ["a", "b..c"], id="required-is-missing"),
-        pytest.param(False, 1.0, ["a"], id="optional-it-is-skipped"),
-    ],
-)
-def test_malformed_path(required, score, metrics):
-    result = confusion(["a", {"path": "b..c", "required": required}], {"a": 1}, {"a": 1})
-    assert result.score == score
-    assert list(result.details["metrics"]) == metrics
-    assert (result.misses or result.skipped) == ("b..c (invalid path)",)
-
-
-def test_unreadable_candidate_misses_everything():
-    result = FieldConfusion(fields=fields("a", "b")).evaluate({"a": 1, "b": None}, MISSING)
-    assert (result.score, result.verdict, result.hits) == (0.0, FAIL, ())
-    assert result.misses == ("a (no candidate)",)
 
 
 # --- fields with an index -------------------------------------------------------------------------
@@ -552,108 +346,7 @@ def test_long_values_of_mismatches_are_truncated(value, shown):
     assert mismatch["expected"] == shown
 
 
-# --- recorded results of another tool -------------------------------------------------------------
-
-
-def recorded_cases():
-    document = load_file(RECORDED / "evals" / "confusion-metrics.eval.yaml").value
-    paths = [field["path"] for field in document["assert"][0]["fields"]]
-    lines = (RECORDED / "evals" / "confusion-metrics.eval.baseline.jsonl").read_text("utf-8")
-    baseline = {row["test_id"]: row["scores"][0] for row in map(json.loads, lines.splitlines())}
-    for case in document["tests"]:
-        expected = case["vars"]["expected_output"][0]["content"]
-        fixture = RECORDED / "evals" / case["vars"]["input"][0]["content"][0]["value"]
-        candidate = json.loads(fixture.read_text("utf-8"))
-        yield case["id"], paths, expected, candidate, baseline[case["id"]]
-
-
-CASES = list(recorded_cases())
-
-
-@pytest.mark.parametrize(
-    ("paths", "expected", "candidate", "recorded"),
-    [pytest.param(*row, id=case_id) for case_id, *row in CASES],
-)
-def test_recorded_invoices_give_the_recorded_metrics(paths, expected, candidate, recorded):
-    result = confusion(paths, expected, candidate, f1_when_no_match="undefined")
-    assert result.score == confusion(paths, expected, candidate).score
-    assert result.score == pytest.approx(recorded["score"], abs=1e-9)
-    assert result.details["metrics"] == recorded["details"]["metrics"]
-    assert result.details["summary"] == pytest.approx(recorded["details"]["summary"], abs=1e-9)
-    right = [each["text"].split(":")[0] for each in recorded["assertions"] if each["passed"]]
-    assert list(result.hits) == right
-
-
-def test_recorded_invoices_sum_to_the_recorded_table():
-    scores, table = [], {}
-    for _, paths, expected, candidate, _ in CASES:
-        result = confusion(paths, expected, candidate)
-        scores.append(result.score)
-        for path, own in result.details["metrics"].items():
-            table[path] = table.get(path, Counts()) + Counts(*(own[name] for name in COUNTS))
-    assert scores == pytest.approx([1, 5 / 6, 2 / 3, 2 / 3, 0.5])
-    pooled = sum(table.values(), Counts())
-    assert pooled == Counts(tp=22, tn=0, fp=6, fn=8)
-    assert rates(pooled).f1 == pytest.approx(44 / 58)
-    assert table["supplier.name"] == Counts(tp=1, fp=4, fn=4)
-
-
 # --- state that is reused between cases ----------------------------------------------------------
-
-RULES = (Rule(path="a"), Rule(path="b", weight=2.0))
-EVALUATORS = [
-    FieldAccuracy(fields=RULES),
-    FieldConfusion(fields=RULES),
-    LineItems(path="a"),
-    ExtractionMetrics(),
-    ResponseQuality(),
-]
-PAIRS = [
-    ({"a": 1, "b": 2}, {"a": 1, "b": 3}),
-    ({"z": {"y": 1}, "a": [{"description": "x"}]}, {"a": [{"description": "x", "k": 1}]}),
-    ({"b": None}, {"a": 4, "q": [1, 2]}),
-]
-
-evaluators = pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda each: each.name)
-
-
-@evaluators
-def test_evaluator_result_does_not_depend_on_earlier_cases(evaluator):
-    fresh = [replace(evaluator).evaluate(*pair) for pair in PAIRS]
-    used = replace(evaluator)
-    for order in (PAIRS, PAIRS[::-1], PAIRS):
-        again = {id(pair): used.evaluate(*pair) for pair in order}
-        assert [again[id(pair)] for pair in PAIRS] == fresh
-
-
-@evaluators
-def test_evaluator_is_thread_safe(evaluator):
-    alone = [replace(evaluator).evaluate(*pair) for pair in PAIRS] * 40
-    with ThreadPoolExecutor(8) as threads:
-        together = list(threads.map(lambda pair: evaluator.evaluate(*pair), PAIRS * 40))
-    assert together == alone
-
-
-@evaluators
-def test_evaluator_can_be_pickled(evaluator):
-    evaluator.evaluate(*PAIRS[0])
-    sent = pickle.loads(pickle.dumps(evaluator))  # noqa: S301 - our own bytes
-    assert sent == evaluator
-    assert hash(sent) == hash(evaluator)
-    assert sent.evaluate(*PAIRS[1]) == evaluator.evaluate(*PAIRS[1])
-
-
-@pytest.mark.parametrize("evaluator", [each for each in EVALUATORS if each.rules is not None])
-@pytest.mark.parametrize("candidate", [*(pair[1] for pair in PAIRS), MISSING], ids=range(4))
-def test_outcomes_of_the_same_rules_can_be_scored_directly(evaluator, candidate):
-    state = CaseInput.MISSING if candidate is MISSING else CaseInput.OK
-    plan = compile_plan(evaluator.rules)
-    for expected, _ in PAIRS:
-        case = Case("id", expected, candidate, state)
-        outcomes = plan.compare(expected, candidate)
-        assert evaluator.score_outcomes(outcomes, plan.table, case) == evaluator.evaluate(
-            expected, candidate
-        )
 
 
 def test_plan_is_compiled_once_for_sequential_cases(monkeypatch):
@@ -663,7 +356,7 @@ def test_plan_is_compiled_once_for_sequential_cases(monkeypatch):
     )
     evaluator = ExtractionMetrics()
     for _ in range(5):
-        evaluator.evaluate(*PAIRS[0])
+        evaluator.evaluate({"a": 1}, {"a": 2})
     assert len(compiled) == 1
 
 

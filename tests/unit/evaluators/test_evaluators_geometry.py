@@ -18,19 +18,13 @@ BOW_TIE = [[0, 0], [10, 10], [10, 0], [0, 10]]
 @pytest.mark.parametrize(
     ("options", "expected", "candidate", "score", "verdict"),
     [
-        pytest.param({}, BOX, BOX, 1.0, "pass", id="identical"),
-        pytest.param({}, BOX, [50, 50, 60, 60], 0.0, "fail", id="disjoint"),
         pytest.param({}, BOX, [20, 20, 40, 40], 100 / 700, "fail", id="quarter-in-common"),
         pytest.param({"threshold": 0.1}, BOX, [20, 20, 40, 40], 100 / 700, "pass", id="threshold-only-affects-verdict"),
         pytest.param({"pass_threshold": 0.9}, BOX, [10, 10, 30, 26], 0.8, "fail", id="pass-threshold-decides-instead"),
-        pytest.param({}, BOX, [30, 10, 50, 30], 0.0, "fail", id="touching-edges"),
-        pytest.param({}, [0, 0, 10, 10], [2, 2, 7, 7], 0.25, "fail", id="contained"),
-        pytest.param({}, [5, 5, 5, 5], [5, 5, 5, 5], 0.0, "fail", id="zero-area"),
         pytest.param({"format": "xywh"}, [10, 10, 20, 20], [20, 20, 20, 20], 100 / 700, "fail", id="corner-and-size"),
         pytest.param({"candidate_format": "xywh"}, BOX, [10, 10, 20, 20], 1.0, "pass", id="formats-that-differ"),
         pytest.param({"format": "polygon"}, TRIANGLE, [[0, 0], [10, 0], [10, 10], [0, 10]], 0.5, "pass", id="polygons-exactly"),
         pytest.param({"format": "polygon", "polygon": "bounds"}, TRIANGLE, [[0, 0], [10, 0], [10, 10], [0, 10]], 1.0, "pass", id="polygons-by-their-bounds"),
-        pytest.param({"format": "polygon"}, [0, 0, 10, 0, 10, 10, 0, 10], [[0, 0], [10, 0], [10, 10], [0, 10]], 1.0, "pass", id="flat-quadrilateral"),
         pytest.param({}, {"format": "xywh", "coordinates": [10, 10, 20, 20]}, BOX, 1.0, "pass", id="value-with-own-format"),
     ],
 )  # fmt: skip
@@ -44,7 +38,6 @@ def test_one_box(options, expected, candidate, score, verdict):
 @pytest.mark.parametrize(
     ("matching", "expected", "candidate", "score", "counts"),
     [
-        pytest.param("index", [BOX, BOX], [BOX, BOX], 1.0, (2, 0, 0), id="by-index"),
         pytest.param("index", [BOX, [50, 50, 60, 60]], [BOX], 0.5, (1, 0, 1), id="missing-box-counts-0"),
         pytest.param("index", [BOX], [BOX, BOX, BOX, BOX], 0.25, (1, 3, 0), id="extra-boxes-count-0"),
         pytest.param("index", [BOX, [50, 50, 60, 60]], [[50, 50, 60, 60], BOX], 0.0, (0, 2, 2), id="by-index-order-matters"),
@@ -112,22 +105,6 @@ def test_empty_on_both_sides_is_vacuous(document):
     assert (got.score, got.verdict, got.vacuous) == (1.0, "pass", True)
 
 
-@pytest.mark.parametrize(
-    ("candidate", "unreadable", "reason"),
-    [
-        pytest.param(MISSING, False, "no candidate", id="missing"),
-        pytest.param(BOX, True, "candidate is not JSON", id="unreadable"),
-    ],
-)
-def test_unreadable_candidate_scores_0(candidate, unreadable, reason):
-    got = IouScore().evaluate(BOX, candidate, unreadable=unreadable)
-    assert (got.score, got.misses) == (0.0, (f"$ ({reason})",))
-
-
-def test_malformed_path_is_a_miss():
-    assert IouScore(path="a..b").evaluate({}, {}).misses == ("a..b (invalid path)",)
-
-
 def test_boxes_of_list_items_keep_their_paths():
     rows = [{"box": BOX}, {"box": [0, 0, 1, 1]}, {}]
     got = IouScore(path="rows[].box").evaluate({"rows": rows}, {"rows": [{"box": BOX}, {}, {}]})
@@ -191,8 +168,6 @@ def test_one_point(options, expected, candidate, score, apart, verdict):
         pytest.param({"threshold": 1, "matching": "greedy"}, [[0, 0], [9, 9]], [[9, 9], [0, 1]], 1.0, 2, id="greedily"),
         pytest.param({"threshold": 1, "matching": "optimal"}, [[0, 0], [9, 9]], [[9, 8], [5, 5]], 0.5, 1, id="optimally-within-threshold"),
         pytest.param({"matching": "greedy"}, [[0, 0], [9, 9]], [[9, 12], [0, 0]], (1 + 0.25) / 2, 1, id="without-threshold-nearest"),
-        pytest.param({}, [], [], 1.0, 0, id="no-points"),
-        pytest.param({}, [[0, 0]], [], 0.0, 0, id="one-empty-list"),
     ],
 )  # fmt: skip
 def test_lists_of_points(options, expected, candidate, score, hits):

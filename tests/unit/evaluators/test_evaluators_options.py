@@ -102,10 +102,16 @@ def rejected(evaluator, options):
     return caught.value.option
 
 
-@pytest.mark.parametrize("evaluator", OUT_OF_RANGE, ids=lambda evaluator: evaluator.__name__)
-def test_every_option_has_limits(evaluator):
-    for option, value in OUT_OF_RANGE[evaluator].items():
-        assert rejected(evaluator, {option: value}) == option
+@pytest.mark.parametrize(
+    ("evaluator", "option", "value"),
+    [
+        pytest.param(evaluator, option, value, id=f"{evaluator.__name__}-{option}")
+        for evaluator, options in OUT_OF_RANGE.items()
+        for option, value in options.items()
+    ],
+)
+def test_every_option_has_limits(evaluator, option, value):
+    assert rejected(evaluator, {option: value}) == option
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.field_evaluators import ResponseQuality
 from fieldmark.metrics.conventions import RqsWeights
 from fieldmark.model.case import Verdict
-from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
 
 PASS, PARTIAL, FAIL = Verdict
@@ -33,35 +32,20 @@ def details(expected, candidate, **options):
     return ResponseQuality(**options).evaluate(expected, candidate).details
 
 
-def buckets(expected, candidate, **options):
-    found = details(expected, candidate, **options)
-    return {name for name in BUCKETS if found[name]}
-
-
 @pytest.mark.parametrize(
     ("expected", "candidate", "names"),
     [
-        pytest.param({}, {"x": 1}, {"extra_keys"}, id="key-absent-from-truth"),
-        pytest.param({}, {"x": None}, {"extra_keys"}, id="even-without-value"),
-        pytest.param({}, {"x": ""}, {"extra_keys"}, id="even-blank"),
-        pytest.param({"x": None}, {"x": 1}, {"gt_null_aio_has_value"}, id="value-for-null"),
+        pytest.param({}, {"x": None}, {"extra_keys"}, id="extra-key-even-without-value"),
         pytest.param({"x": " "}, {"x": 1}, {"gt_null_aio_has_value"}, id="value-for-blank"),
-        pytest.param({"x": 1}, {}, {"gt_non_null", "aio_missing_or_null"}, id="missing-key"),
-        pytest.param(
-            {"x": 1}, {"x": None}, {"gt_non_null", "aio_missing_or_null"}, id="null-for-value"
-        ),
-        pytest.param(
-            {"x": 1}, {"x": " "}, {"gt_non_null", "aio_missing_or_null"}, id="blank-for-value"
-        ),
-        pytest.param({"x": 1}, {"x": 2}, {"gt_non_null", "both_non_null"}, id="two-values"),
+        pytest.param({"x": 1}, {"x": ""}, {"gt_non_null", "aio_missing_or_null"}, id="blank-for-value"),
         pytest.param({"x": 0}, {"x": False}, {"gt_non_null", "both_non_null"}, id="0-is-a-value"),
         pytest.param({"x": []}, {"x": {}}, {"gt_non_null", "both_non_null"}, id="[]-is-a-value"),
-        pytest.param({"x": None}, {}, {"both_null"}, id="null-and-absent-are-skipped"),
-        pytest.param({"x": None}, {"x": ""}, {"both_null"}, id="null-and-blank-are-skipped"),
+        pytest.param({"x": None}, {}, {"both_null"}, id="null-and-absent"),
     ],
-)
+)  # fmt: skip
 def test_keys_are_sorted_into_buckets(expected, candidate, names):
-    assert buckets(expected, candidate) == names
+    found = details(expected, candidate)
+    assert {name for name in BUCKETS if found[name]} == names
 
 
 def test_only_top_level_keys_count():
@@ -172,47 +156,20 @@ def test_ignored_key_can_still_be_missing_or_extra():
     assert found["gt_null_aio_has_value"] == ["b"]
 
 
-def test_accuracy_is_vacuous_if_every_key_is_ignored():
-    found = details({"a": 1}, {"a": 2}, strategies=(Rule(path="a", comparator=Ignore()),))
-    assert (found["accuracy"], found["flags"]["accuracy"]) == (1.0, ["vacuous"])
-
-
 # --- the score ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("options", "rqs", "rqs_max"),
+    ("options", "safety", "rqs", "flags"),
     [
-        pytest.param({}, 0.85, 0.85, id="perfect-scores-at-most-0.85"),
-        pytest.param({"rqs_form": "complement"}, 1.0, 1.0, id="complement-reaches-1"),
-        pytest.param(
-            {"weights": RqsWeights(accuracy=1, completeness=1, safety=1, hallucination=1)},
-            1.0,
-            1.0,
-            id="score-is-clamped-above",
-        ),
+        pytest.param({}, None, 0.85, {"safety": ["not_evaluated"]}, id="without-judge"),
+        pytest.param({}, 0.0, 0.70, {}, id="judged-unsafe"),
+        pytest.param({"rqs_form": "complement"}, 1.0, 1.0, {}, id="form"),
+        pytest.param({"weights": RqsWeights(accuracy=0.2)}, 1.0, 0.6, {}, id="weights"),
     ],
 )
-def test_score_of_a_perfect_prediction(options, rqs, rqs_max):
-    found = details({"a": 1}, {"a": 1}, **options)
-    assert (found["rqs"], found["rqs_max"]) == (pytest.approx(rqs), pytest.approx(rqs_max))
-
-
-def test_score_is_clamped_below():
-    weights = RqsWeights(accuracy=0, completeness=0, safety=0, hallucination=1)
-    assert details({}, {"a": 1}, weights=weights)["rqs"] == 0.0
-
-
-@pytest.mark.parametrize(
-    ("safety", "rqs", "flags"),
-    [
-        pytest.param(None, 0.85, {"safety": ["not_evaluated"]}, id="without-judge-it-is-1"),
-        pytest.param(1.0, 0.85, {}, id="judged-safe"),
-        pytest.param(0.0, 0.70, {}, id="judged-unsafe"),
-    ],
-)
-def test_safety(safety, rqs, flags):
-    result = ResponseQuality().evaluate({"a": 1}, {"a": 1}, safety=safety)
+def test_options_and_safety_decide_the_score(options, safety, rqs, flags):
+    result = ResponseQuality(**options).evaluate({"a": 1}, {"a": 1}, safety=safety)
     assert result.score == pytest.approx(rqs)
     assert result.details["flags"] == flags
 
@@ -248,11 +205,6 @@ def test_failed_comparison_makes_accuracy_partial_and_leaves_no_score():
     assert result.details["accuracy"] == 1.0
     assert result.details["flags"]["accuracy"] == ["partial"]
     assert result.details["both_non_null"] == ["a", "b"]
-
-
-def test_unreadable_candidate_scores_0():
-    result = ResponseQuality().evaluate({"a": 1}, MISSING, unreadable=True)
-    assert (result.score, result.verdict, result.details["rqs"]) == (0.0, FAIL, 0.0)
 
 
 @pytest.mark.parametrize("safety", [-0.1, 1.1, float("nan")])

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from fieldmark.metrics.case_score import CaseCounter
+from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.metrics.tally import Tally
+from fieldmark.model.case import CaseInput
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
@@ -45,6 +49,19 @@ def block_of(
         for path, word in fields
     ]
     return Outcomes(cells=cells, comparisons=dict(comparisons or {}))
+
+
+def tally_of(
+    *cases: Fields, convention: str = "confusion", read: CaseInput = CaseInput.OK
+) -> Tally:
+    """Return the counts of a run of cases."""
+    table = AttributeTable()
+    counter = CaseCounter(CONVENTIONS[convention], table)
+    tally = Tally(table)
+    for fields in cases:
+        block = block_of(fields, table)
+        tally.add(block, counter.stats(block, unreadable=read is not CaseInput.OK), read)
+    return tally
 
 
 def histogram(words: str) -> dict[int, int]:

@@ -16,9 +16,12 @@ QUICK = ResamplingOptions(resamples=200, permutations=499)
 def pairs_of(*cases, comparable=True, stats=({}, {}), evaluators=({}, {})):
     """Pair cases, each given as two mappings from attributes to fact names.
 
-    `stats` and `evaluators` are further metrics and the scores of evaluators of each run.
+    `stats` and `evaluators` are further metrics and the scores of evaluators of each run; the
+    scores may be a function of the number of a case.
     """
-    pairs = PairedCases(comparable=comparable, evaluators=list({**evaluators[0], **evaluators[1]}))
+    scores_of = evaluators if callable(evaluators) else lambda _: evaluators
+    names = list({name: None for scores in scores_of(0) for name in scores})
+    pairs = PairedCases(comparable=comparable, evaluators=names)
     table = AttributeTable()
     counter = CaseCounter(DEFAULT_CONVENTION, table)
     for number, case in enumerate(cases):
@@ -26,7 +29,7 @@ def pairs_of(*cases, comparable=True, stats=({}, {}), evaluators=({}, {})):
         sides = [
             CaseInRun(block=block, stats=counter.stats(block)._replace(**further), table=table,
                       evaluators=scores)
-            for block, further, scores in zip(blocks, stats, evaluators, strict=True)
+            for block, further, scores in zip(blocks, stats, scores_of(number), strict=True)
         ]  # fmt: skip
         pairs.add(f"case-{number}", *sides)
     return pairs, table

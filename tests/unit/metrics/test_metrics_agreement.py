@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fieldmark.errors import OptionError
@@ -30,20 +30,22 @@ def wrong(similarity):
 
 
 @pytest.mark.parametrize(
-    ("counts", "share", "kappa"),
+    ("counts", "share", "kappa", "interval"),
     [
-        pytest.param((20, 5, 10, 15), 0.7, 0.4, id="textbook-example"),
-        pytest.param((10, 0, 0, 10), 1.0, 1.0, id="full-agreement"),
-        pytest.param((0, 10, 10, 0), 0.0, -1.0, id="no-agreement"),
-        pytest.param((5, 5, 5, 5), 0.5, 0.0, id="chance-agreement"),
-        pytest.param((10, 0, 0, 0), 1.0, None, id="only-matches-on-both-sides"),
-        pytest.param((0, 0, 0, 0), None, None, id="no-pairs"),
+        pytest.param((20, 5, 10, 15), 0.7, 0.4, (0.151, 0.649), id="textbook-example"),
+        pytest.param((10, 0, 0, 10), 1.0, 1.0, (0.678, 1.0), id="full-agreement-is-no-point"),
+        pytest.param((0, 10, 10, 0), 0.0, -1.0, (-1.0, -0.678), id="no-agreement-is-no-point"),
+        pytest.param((5, 5, 5, 5), 0.5, 0.0, (-0.438, 0.438), id="chance-agreement"),
+        pytest.param((10, 0, 0, 0), 1.0, None, None, id="only-matches-on-both-sides"),
+        pytest.param((0, 0, 0, 0), None, None, None, id="no-pairs"),
     ],
 )
-def test_agreement_and_kappa(counts, share, kappa):
+def test_agreement_and_kappa(counts, share, kappa, interval):
     agreement = JudgeAgreement(0.5, *counts)
     assert agreement.share == share
     assert agreement.kappa == (None if kappa is None else pytest.approx(kappa))
+    rounded = None if interval is None else pytest.approx(interval, abs=1e-3)
+    assert agreement.kappa_interval == rounded
 
 
 JUDGED = [
@@ -67,68 +69,6 @@ def test_best_threshold_separates_matches_from_the_others():
     assert (best.low, best.high) == (0.8, 0.8)
 
 
-def test_best_threshold_is_not_the_one_without_agreement():
-    assert best_threshold([right(0.2), wrong(0.8)]).agreement.share == 0.5
-
-
-def test_interval_ends_at_thresholds_without_agreement():
-    best = best_threshold([right(0.2), wrong(0.8), wrong(0.8)])
-    assert best.low == best.agreement.threshold == best.high > 0.8
-    best = best_threshold([right(0.2), right(0.2), wrong(0.8)])
-    assert best.low == best.agreement.threshold == best.high <= 0.2
-
-
-def test_best_threshold_has_the_highest_agreement_before_the_highest_kappa():
-    judged = [*[right(0.1)] * 3, *[right(0.9)] * 6, wrong(0.1), wrong(0.1)]
-    best = best_threshold(judged).agreement
-    assert best.share == max(row.share for row in sweep(judged)) == pytest.approx(9 / 11)
-    assert best.kappa == 0.0 < max(row.kappa for row in sweep(judged))
-
-
-def test_best_threshold_if_there_is_no_agreement():
-    best = best_threshold([wrong(1.0)])
-    assert (best.agreement.share, best.low) == (0.0, best.high)
-
-
-def test_best_threshold_among_equal_agreements_has_the_highest_kappa():
-    judged = [right(0.1), wrong(0.5), *[right(0.9)] * 3, wrong(0.95)]
-    best = best_threshold(judged).agreement
-    assert best.share == sweep(judged)[0].share == pytest.approx(2 / 3)
-    assert (best.kappa, sweep(judged)[0].kappa) == (0.25, 0.0)
-
-
-def test_interval_contains_thresholds_within_one_standard_error():
-    judged = [JudgedPair(n / 10, n > 4) for n in range(10)] + [right(0.35), wrong(0.65)]
-    best = best_threshold(judged)
-    assert best.low < best.high
-    assert best.low <= best.agreement.threshold <= best.high
-
-
-def test_interval_ends_at_the_last_threshold_within_one_standard_error():
-    # Shares from the lowest threshold on: 4/9, 5/9, 6/9, 7/9 and so on to 9/9 and back.
-    judged = [wrong(n / 20) for n in range(1, 6)] + [right(n / 20) for n in range(6, 10)]
-    best = best_threshold(judged)
-    assert best.agreement.share == 1.0
-    assert (best.low, best.high) == (best.agreement.threshold,) * 2
-    judged = [*judged, right(0.01), wrong(0.99)]
-    best, rows = best_threshold(judged), sweep(judged)
-    error = (best.agreement.share * (1 - best.agreement.share) / len(judged)) ** 0.5
-    near = [row.threshold for row in rows if row.share >= best.agreement.share - error]
-    assert len(near) == 3
-    assert [best.low, best.high] == [near[0], near[-1]]
-
-
-@pytest.mark.parametrize("judged", [JUDGED, JUDGED[:1], [wrong(1.0), right(1.0)], [wrong(0.0)]])
-def test_sweep_returns_the_agreement_at_each_threshold(judged):
-    rows = sweep(judged)
-    assert [row[1:] for row in rows] == [agreement_at(judged, row.threshold)[1:] for row in rows]
-    assert all(row.pairs == len(judged) for row in rows)
-
-
-def test_no_best_threshold_without_labels():
-    assert best_threshold([]) is None
-
-
 @pytest.mark.parametrize(
     ("below", "level", "threshold"),
     [
@@ -138,6 +78,7 @@ def test_no_best_threshold_without_labels():
         pytest.param(0.42, 0.43, 0.43, id="rounded-up-to-the-level"),
         pytest.param(0.421, 0.424, 0.422, id="three-decimals"),
         pytest.param(0.4211, 0.4219, 0.4215, id="four-decimals"),
+        pytest.param(0.4211111, 0.4211119, 0.4211119, id="at-most-six-decimals"),
         pytest.param(0.5, 0.5 + 1e-12, 0.5 + 1e-12, id="no-decimals-between"),
     ],
 )
@@ -157,23 +98,40 @@ def test_kappa_and_its_interval_equal_the_delta_method(counts):
     assert agreement.kappa_interval == pytest.approx(oracle.kappa_interval(table), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("counts", "interval"),
-    [
-        pytest.param((10, 0, 0, 10), (0.678, 1.0), id="agreement-on-all-pairs"),
-        pytest.param((0, 10, 10, 0), (-1.0, -0.678), id="agreement-on-none"),
-        pytest.param((10, 0, 0, 0), None, id="undefined-kappa"),
-        pytest.param((20, 5, 10, 15), (0.151, 0.649), id="textbook-example"),
-    ],
-)
-def test_interval_of_kappa_is_never_a_point(counts, interval):
-    found = JudgeAgreement(0.5, *counts).kappa_interval
-    assert found == (None if interval is None else pytest.approx(interval, abs=1e-3))
-
-
 JUDGED_PAIRS = st.lists(
     st.builds(JudgedPair, st.integers(0, 20).map(lambda n: n / 20), st.booleans()), max_size=40
 )
+
+
+@given(JUDGED_PAIRS)
+def test_sweep_returns_the_agreement_at_each_threshold(judged):
+    rows = sweep(judged)
+    found = [oracle.confusion(judged, row.threshold) for row in rows]
+    assert [row[1:] for row in rows] == found
+    assert len(set(found)) == len(rows)
+    accepted = {tuple(similarity >= level for similarity, _ in judged) for level, _ in judged}
+    assert len(rows) == len(accepted) + bool(judged and max(judged).similarity < 1)
+
+
+@given(JUDGED_PAIRS)
+@example([right(0.1), wrong(0.5), *[right(0.9)] * 3, wrong(0.95)])
+@example([*[right(0.1)] * 3, *[right(0.9)] * 6, wrong(0.1), wrong(0.1)])
+def test_best_threshold_has_the_highest_agreement_and_then_the_highest_kappa(judged):
+    best, rows = best_threshold(judged), sweep(judged)
+    if not judged:
+        assert best is None
+        return
+    ranks = [(row.share, row.kappa or 0.0) for row in rows]
+    low = high = ranks.index(max(ranks))
+    assert best.agreement == rows[low]
+    share = best.agreement.share
+    error = (share * (1 - share) / len(judged)) ** 0.5
+    near = [share - row.share <= error + 1e-9 for row in rows]
+    while low > 0 and near[low - 1]:
+        low -= 1
+    while high + 1 < len(rows) and near[high + 1]:
+        high += 1
+    assert best.interval == (rows[low].threshold, rows[high].threshold)
 
 
 @given(JUDGED_PAIRS)

@@ -59,6 +59,11 @@ def test_sample_is_bounded_and_contains_small_runs_completely():
     assert sample.cases == 2000
 
 
+def test_rows_are_in_random_order():
+    draws = [row.draw for row in Run(drawn(64), limit=64).sample.rows()]
+    assert draws == sorted(draws)
+
+
 def test_equal_ids_empty_the_sample_without_an_error():
     run = Run([("same", [("a", "match")])] * 100, limit=10)
     assert len(run.sample.rows()) <= 100

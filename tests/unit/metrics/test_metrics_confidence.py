@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
@@ -73,6 +73,7 @@ def test_bins_have_equal_sizes_and_keep_equal_confidences_together(rated):
 
 
 @given(RATED)
+@example([(1.0, True)] + [(0.5, True)] * 59)
 def test_every_point_of_the_curve_is_what_its_threshold_accepts(rated):
     found = confidence_figures(Counter(rated))
     known = [(confidence, right) for confidence, right in rated if confidence is not None]

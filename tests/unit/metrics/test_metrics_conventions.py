@@ -48,6 +48,8 @@ def test_without_configured_fields_the_fields_of_the_truth_count():
     assert CONVENTIONS["field_accuracy"].rules_for(Rules()).scope is Scope.TRUTH
     rules = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="a"),))
     assert CONVENTIONS["field_accuracy"].rules_for(rules).scope is Scope.CONFIGURED
+    with pytest.raises(OptionError, match="no fields are configured"):
+        CONVENTIONS["field_accuracy"].rules_for(Rules(scope=Scope.CONFIGURED))
 
 
 def test_default_is_confusion():

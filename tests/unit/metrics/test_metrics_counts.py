@@ -11,7 +11,6 @@ from fieldmark.metrics.counts import (
     cost_table,
     mark_table,
     total,
-    truth_fields,
     verdict_at,
     verdict_of,
 )
@@ -85,13 +84,6 @@ def test_mistakes_by_type():
     assert total(facts, ERROR_TABLE) == ErrorCounts(
         omission=2, hallucination=2, format_error=1, wrong_value=2
     )
-
-
-def test_truth_fields_are_matches_omissions_or_wrong():
-    facts = histogram("match match omission wrong format extra-key null-null ignored error")
-    correct = total(facts, cost_table(CONVENTIONS["taxonomy"].counting)).tp
-    assert correct == 2
-    assert truth_fields(correct, total(facts, ERROR_TABLE)) == 5
 
 
 def mark(convention, word):

@@ -4,7 +4,16 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.errors import OptionError
-from fieldmark.metrics.gates import Gate, GateKind, GateResult, check_gate, check_gates, parse_gate
+from fieldmark.metrics.gates import (
+    Gate,
+    GateKind,
+    GateResult,
+    check_gate,
+    check_gates,
+    parse_gate,
+    run_failures,
+)
+from fieldmark.metrics.tally import CaseTotals
 
 MIN, MAX = GateKind
 
@@ -129,6 +138,28 @@ def test_gate_on_an_evaluator():
     assert check_gate(gate, summary).passed
 
 
+MISSED = GateResult(name="f1", kind=MIN, limit=1, value=0, passed=False)
+UNKNOWN = MISSED._replace(known=False)
+
+
+@pytest.mark.parametrize(
+    ("cases", "gates", "options", "failures"),
+    [
+        pytest.param({}, [], {}, [], id="passed"),
+        pytest.param({"invalid_truth": 1}, [], {}, ["invalid_truth"], id="invalid-truth"),
+        pytest.param({"errors": 1}, [], {}, ["too_many_errors"], id="no-errors-by-default"),
+        pytest.param({"errors": 2}, [], {"max_errors": 2}, [], id="errors-up-to-a-limit"),
+        pytest.param({}, [], {"unmet": True}, ["unmet_selection"], id="selection-without-cases"),
+        pytest.param({}, [], {"failed_evaluator": True}, ["failed_evaluator"], id="evaluator"),
+        pytest.param({}, [MISSED], {}, ["gate_failed"], id="gate"),
+        pytest.param({}, [UNKNOWN], {}, ["unknown_metric"], id="unknown-metric-is-no-failed-gate"),
+        pytest.param({"invalid_truth": 1, "errors": 1}, [MISSED, UNKNOWN], {}, ["unknown_metric", "invalid_truth", "too_many_errors", "gate_failed"], id="most-important-first"),
+    ],
+)  # fmt: skip
+def test_reasons_why_a_run_did_not_pass(cases, gates, options, failures):
+    assert list(run_failures(CaseTotals(total=3, **cases), gates, **options)) == failures
+
+
 VACUOUS = {"mean_score": 1.0, "scored": 2, "errors": 0, "vacuous": 2, "verdicts": {"pass": 2}}
 
 
@@ -158,33 +189,6 @@ def test_evaluator_whose_fields_no_ground_truth_has_passes_no_gate():
     assert not run.passed
 
 
-PAIR = [({"total": 5}, {"total": 5})]
-
-
-@pytest.mark.parametrize(
-    "metric", ["macro_f1_by_attribute", "macro_f1_by_case", "mean_score", "micro.f1", "rqs"]
-)
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param({"rules": {"scope": "configured", "fields": [{"path": "totl"}]}}, id="typo"),
-        pytest.param({"match": "ignore"}, id="everything-ignored"),
-    ],
-)
-def test_vacuous_metric_passes_no_gate(options, metric):
-    run = fm.score(PAIR, min={metric: 0.5}, **options)
-    assert not run.passed
-    assert run.summary.gates[0].note in ("nothing was scored", "undefined")
-
-
-@pytest.mark.parametrize("metric", ["mean_score", "verdicts.pass", "cases.perfect"])
-def test_cases_with_nothing_to_score_pass_no_gate(metric):
-    run = fm.score([({"total": None}, {"total": None})], min={metric: 1})
-    assert [(gate.passed, gate.note) for gate in run.summary.gates] == [
-        (False, "nothing was scored")
-    ]
-
-
 @pytest.mark.parametrize("metric", ["mean_score", "verdicts.pass", "cases.perfect"])
 def test_evaluators_that_compare_no_fields_score_cases(metric):
     evaluator = {"name": "sums", "type": "constraints", "rules": ["net + 2 == total"]}
@@ -193,56 +197,44 @@ def test_evaluators_that_compare_no_fields_score_cases(metric):
     assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(True, "")]
 
 
+PAIR = {"total": 5}, {"total": 5}
+IGNORED = {"match": "ignore"}
+TYPO = {"rules": {"scope": "configured", "fields": [{"path": "totl"}]}}
+EMPTY = {"total": None}, {"total": None}
+APART = {"total": 5}, {"sum": 5}
+NO_VALUES = {"a": 1, "n": None}, {"b": 2, "n": None}
+NO_PAIR = "no expected value was compared with a prediction"
+
+
+@pytest.mark.parametrize(
+    ("pair", "options", "metrics", "note"),
+    [
+        pytest.param(PAIR, {}, ["macro_f1_by_attribute", "mean_score"], "", id="fields"),
+        pytest.param(PAIR, {}, ["safety", "quality.safety"], "not evaluated", id="no-safety-judge"),
+        pytest.param(PAIR, IGNORED, ["micro.f1"], "undefined", id="no-counts"),
+        pytest.param(PAIR, IGNORED, ["macro_f1_by_case", "mean_score", "rqs"], "nothing was scored", id="all-ignored"),
+        pytest.param(PAIR, TYPO, ["macro_f1_by_attribute", "mean_score"], "nothing was scored", id="path-of-no-document"),
+        pytest.param(EMPTY, {}, ["mean_score", "verdicts.pass", "cases.perfect"], "nothing was scored", id="empty-values"),
+        pytest.param(NO_VALUES, {}, ["accuracy"], "nothing was scored", id="accuracy-of-no-compared-value"),
+        pytest.param(NO_VALUES, {}, ["completeness"], "", id="other-quality-of-these-fields"),
+    ],
+)  # fmt: skip
+def test_metric_of_nothing_passes_no_gate(pair, options, metrics, note):
+    run = fm.score([pair], min=dict.fromkeys(metrics, 0.0), **options)
+    expected = dict.fromkeys(metrics, (not note, note))
+    assert {gate.name: (gate.passed, gate.note) for gate in run.summary.gates} == expected
+    assert run.passed is (not note)
+
+
 @pytest.mark.parametrize(
     ("metric", "note"),
     [
-        *(
-            (metric, "no expected value was compared with a prediction")
-            for metric in ("errors_by_type.omission", "attributes.total.errors", "mean_score")
-        ),
+        ("errors_by_type.omission", NO_PAIR),
+        ("attributes.total.errors", NO_PAIR),
+        ("mean_score", NO_PAIR),
         ("cases.errors", ""),
     ],
 )
 def test_mistakes_are_not_counted_if_no_expected_value_met_a_prediction(metric, note):
-    run = fm.score([({"total": 5}, {"sum": 5})], max={metric: 9})
+    run = fm.score([APART], max={metric: 9})
     assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(not note, note)]
-
-
-def test_run_with_scored_fields_passes():
-    assert fm.score(PAIR, min={"macro_f1_by_attribute": 1, "mean_score": 1}).passed
-
-
-def test_configured_scope_without_fields_is_rejected():
-    with pytest.raises(fm.FieldmarkError, match="no fields are configured"):
-        fm.score(PAIR, scope="configured")
-
-
-def test_applied_convention_names_its_options():
-    options = fm.score(PAIR, scope="truth", match="fuzzy", align="index").summary.convention.options
-    assert (options["scope"], options["comparator"], options["aligner"]) == (
-        "truth",
-        "fuzzy",
-        "index",
-    )
-
-
-def test_field_with_an_index_is_an_attribute_of_its_own_in_the_score():
-    expected = {"rows": [{"a": 1}, {"a": 2}, {"a": 3}]}
-    candidate = {"rows": [{"a": 1}, {"a": 2}, {"a": 4}]}
-    rules = {"rows[0].a": {"match": "exact", "weight": 2}, "rows": {"align": "index"}}
-    # The means of rows[0].a (F1 1) and of rows[].a without that item (F1 0.5).
-    assert fm.compare(expected, candidate, rules=rules).score == pytest.approx(0.75)
-
-
-@pytest.mark.parametrize("name", ["safety", "quality.safety"])
-def test_safety_that_was_not_evaluated_passes_no_gate(name):
-    (gate,) = fm.score(PAIR, min={name: 0.5}).summary.gates
-    assert (gate.value, gate.passed, gate.note) == (1.0, False, "not evaluated")
-
-
-def test_vacuous_accuracy_passes_no_gate_although_fields_were_scored():
-    pair = {"a": 1, "n": None}, {"b": 2, "n": None}
-    run = fm.score([pair], min={"accuracy": 0.5}, max={"hallucination": 1})
-    accuracy, hallucination = run.summary.gates
-    assert (accuracy.value, accuracy.passed, accuracy.note) == (1.0, False, "nothing was scored")
-    assert hallucination.passed

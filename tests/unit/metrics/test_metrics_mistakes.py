@@ -115,9 +115,18 @@ def test_examples_are_the_first_few():
     assert [each.case_id for each in cluster.examples] == ["case-0", "case-1", "case-2"]
 
 
-def test_wrong_values_that_were_not_saved_have_no_pattern():
+@pytest.mark.parametrize(
+    ("expected", "candidate", "has_values"),
+    [
+        pytest.param({"a": "Acme", "b": 1}, {"a": "ACME"}, False, id="run-without-values"),
+        pytest.param({"a": "Acme"}, {}, True, id="document-without-the-candidate"),
+        pytest.param({}, {"a": "ACME"}, True, id="document-without-the-expected-value"),
+    ],
+)
+def test_wrong_values_that_were_not_saved_have_no_pattern(expected, candidate, has_values):
     result = fm.compare({"a": "Acme", "b": 1}, {"a": "ACME"})
     clusters = MistakeClusters()
-    read = MistakeReader().read(result.outcomes, result.attributes, result.case, has_values=False)
+    case = Case("case", expected, candidate)
+    read = MistakeReader().read(result.outcomes, result.attributes, case, has_values=has_values)
     clusters.add(read)
     assert [each.pattern.name for each in clusters.largest()] == ["missing_key"]

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from metrics_cells import STRATEGY_PAIR, histogram
+from metrics_cells import histogram
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm, RqsWeights
@@ -55,27 +55,6 @@ def test_bucket_depends_on_presences(word, bucket):
 @pytest.mark.parametrize("word", ["ignored", "ignored-omission", "ignored-extra-key"])
 def test_ignored_keys_can_be_excluded_from_all_metrics(word):
     assert counted(word, IgnoreScope.ALL) == QualityCounts()
-
-
-def test_walkthrough():
-    metrics = quality(counted(" ".join(word for _, word in STRATEGY_PAIR)), LITERAL)
-    assert metrics.completeness == 0.75
-    assert metrics.hallucination == pytest.approx(1 / 3, abs=1e-9)
-    assert metrics.accuracy == 1.0
-    assert metrics.rqs == pytest.approx(0.7375, abs=1e-9)
-    assert metrics.rqs_max == pytest.approx(0.85)
-    assert metrics.flags == {"safety": ("not_evaluated",)}
-
-
-def test_buckets_of_the_walkthrough():
-    assert counted(" ".join(word for _, word in STRATEGY_PAIR)).buckets()._asdict() == {
-        "extra_keys": 1,
-        "gt_null_aio_has_value": 1,
-        "gt_non_null": 4,
-        "aio_missing_or_null": 1,
-        "both_non_null": 3,
-        "both_null": 0,
-    }
 
 
 @pytest.mark.parametrize(
@@ -130,11 +109,8 @@ def test_edge_cases_of_the_metrics(words, metric, value, flags):
 def test_response_quality_score(words, options, safety, rqs):
     metrics = quality(counted(words), CountingOptions(**options), safety)
     assert metrics.rqs == pytest.approx(rqs, abs=1e-9)
-    assert metrics.rqs <= metrics.rqs_max
-
-
-def test_evaluated_safety_is_not_flagged():
-    assert "safety" not in quality(counted("match"), LITERAL, 0.5).flags
+    assert metrics.rqs_max == quality(counted("match"), CountingOptions(**options), 1.0).rqs
+    assert metrics.flags.get("safety") == (("not_evaluated",) if safety is None else None)
 
 
 @pytest.mark.parametrize("weight", [-0.1, float("nan"), float("inf")])

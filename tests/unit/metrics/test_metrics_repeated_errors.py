@@ -56,23 +56,12 @@ def swapped(date):
             id="day-and-month-swapped",
         ),
         pytest.param(
-            {"items": changed(ITEMS, price=lambda item: item["quantity"], quantity=lambda item: item["price"]), "total": 100},
-            ["items[].price and items[].quantity: exchanged in all 3 values"],
-            id="columns-exchanged",
-        ),
-        pytest.param(
             {"items": changed(ITEMS, price=lambda item: item["quantity"], quantity=lambda _: None), "total": 100},
             ["items[].price: value of items[].quantity in all 3 values"],
             id="column-moved",
         ),
         pytest.param({"items": ITEMS, "total": 10000}, [], id="one-value-is-not-repeated"),
-        pytest.param({"items": ITEMS, "total": 100}, [], id="no-mistake"),
         pytest.param(None, [], id="no-object"),
-        pytest.param(
-            {"items": changed(ITEMS, price=lambda item: item["price"] + item["quantity"]), "total": 7},
-            [],
-            id="other-mistakes",
-        ),
     ],
 )  # fmt: skip
 def test_errors_of_a_case(candidate, texts):
@@ -133,7 +122,9 @@ def test_new_errors_are_those_that_the_other_run_does_not_repeat(before, after, 
 PLANTED = {
     "× 100": lambda item: item.update(price=round(item["price"] * 100, 2)),
     "swapped": lambda item: item.update(date=swapped(item["date"])),
-    "exchanged": lambda item: item.update(quantity=item["price"], price=item["quantity"]),
+    "items[].price and items[].quantity: exchanged": lambda item: item.update(
+        quantity=item["price"], price=item["quantity"]
+    ),
 }
 
 

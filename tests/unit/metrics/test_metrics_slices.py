@@ -153,9 +153,13 @@ def test_planted_slice_is_found_alone():
     found = find_weak_slices(cases)
     assert conditions(found) == [(("vendor", "C"),)]
     [weak] = found.slices
-    own = [each for each in cases if each.features["vendor"] == ["C"]]
+    own, others = (
+        [each.counts.tp for each in cases if (each.features["vendor"] == ["C"]) is inside]
+        for inside in (True, False)
+    )
     assert weak.cases == len(own)
-    assert weak.f1 == pytest.approx(sum(each.counts.tp for each in own) / (FIELDS * len(own)))
+    assert weak.f1 == pytest.approx(sum(own) / (FIELDS * len(own)))
+    assert weak.others == pytest.approx(sum(others) / (FIELDS * len(others)))
     assert weak.adjusted < 0.001 < weak.others - weak.f1
 
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from metrics_cells import EXACT_PAIR, STRATEGY_PAIR, block_of
+from metrics_cells import EXACT_PAIR, STRATEGY_PAIR, tally_of
 
-from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.rates import MacroMean
@@ -19,8 +18,6 @@ from fieldmark.metrics.summary import (
     total_usage,
     worst_attributes,
 )
-from fieldmark.metrics.tally import Tally
-from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules
 
 ITEMS = (("id", "match"), ("items[].price", "match"), ("items[].price", "wrong"))
@@ -28,13 +25,7 @@ MISSED = (("id", "omission"), ("items[].price", "extra-key"))
 
 
 def summary_of(*cases, convention="confusion", **more):
-    table = AttributeTable()
-    counter = CaseCounter(CONVENTIONS[convention], table)
-    tally = Tally(table)
-    for fields in cases:
-        block = block_of(fields, table)
-        tally.add(block, counter.stats(block))
-    return summarize(tally, CONVENTIONS[convention], **more)
+    return summarize(tally_of(*cases, convention=convention), CONVENTIONS[convention], **more)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +90,31 @@ def test_every_convention_reports_quality_of_its_own_fields():
     assert summary_of(EXACT_PAIR).quality.depth is Depth.LEAF
     by_key = applied_convention(CONVENTIONS["confusion"], Rules(depth=Depth.TOP))
     assert summary_of(EXACT_PAIR, applied=by_key).quality.depth is Depth.TOP
+    assert by_key.options["depth"] == "top"
     assert summary_of(EXACT_PAIR).quality.accuracy == pytest.approx(1 / 3)
+
+
+def test_means_over_groups_are_those_of_slices_with_a_value():
+    slices = {
+        "fold=1": summary_of((("a", "match"),)),
+        "fold=2": summary_of((("a", "wrong"),)),
+        "fold=3": summary_of((("a", "null-null"),)),  # nothing to score, so it is in no mean
+        "fold=": summary_of((("a", "wrong"),)),
+        "fold=x=7": summary_of((("a", "match"),)),
+    }
+    summary = replace(summary_of(), by=("fold", "fold=x"), slices=slices)
+    assert {key: list(values) for key, values in summary.slice_groups().items()} == {
+        "fold": ["1", "2", "3", ""],
+        "fold=x": ["7"],
+    }
+    fold, other = summary.group_means().values()
+    assert (fold.slices, fold.mean["mean_score"]) == (3, 0.5)
+    assert fold.deviation["mean_score"] == pytest.approx(0.5**0.5)
+    assert (other.slices, other.mean["mean_score"], "mean_score" in other.deviation) == (
+        1,
+        1,
+        False,
+    )
 
 
 @pytest.mark.parametrize(

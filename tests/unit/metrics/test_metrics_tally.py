@@ -3,7 +3,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from metrics_cells import EXACT_PAIR, FACTS_BY_WORD, block_of
+from metrics_cells import EXACT_PAIR, FACTS_BY_WORD, block_of, tally_of
 
 from fieldmark.metrics import tally as tally_module
 from fieldmark.metrics.case_score import CaseCounter
@@ -13,17 +13,6 @@ from fieldmark.model.case import CaseInput
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 MATCH, WRONG = FACTS_BY_WORD["match"], FACTS_BY_WORD["wrong"]
-
-
-def tally_of(*cases, convention="confusion", read=CaseInput.OK):
-    table = AttributeTable()
-    counter = CaseCounter(CONVENTIONS[convention], table)
-    tally = Tally(table)
-    for fields in cases:
-        block = block_of(fields, table)
-        stats = counter.stats(block, unreadable=read is not CaseInput.OK)
-        tally.add(block, stats, read)
-    return tally
 
 
 PERFECT = (("a", "match"), ("b", "null-null"))
@@ -85,31 +74,6 @@ def test_case_with_an_error_is_excluded_from_means_by_case_but_not_from_counts()
     assert tally.sums().scores.number == 1
     assert tally.sums().f1s.number == 1
     assert tally.facts()["a"] == {MATCH: 2}
-
-
-@pytest.mark.parametrize(
-    ("convention", "case", "number"),
-    [
-        pytest.param("confusion", (("a", "null-null"),), 0, id="only-negatives-are-excluded"),
-        pytest.param("confusion", (("a", "omission"),), 1, id="undefined-with-a-miss-is-zero"),
-        pytest.param("taxonomy", (("a", "null-null"),), 1, id="zero-rule-counts-every-case"),
-    ],
-)
-def test_cases_in_the_mean_f1(convention, case, number):
-    assert tally_of(case, convention=convention).sums().f1s == (number, 0)
-
-
-def test_merging_matches_attributes_by_path():
-    left, right = tally_of((("a", "match"), ("b", "wrong"))), tally_of((("b", "match"),))
-    left.merge(right)
-    assert left.facts() == {"a": {MATCH: 1}, "b": {WRONG: 1, MATCH: 1}}
-    assert left.sums().cases.total == 2
-
-
-def test_merging_includes_buffered_cases_of_both_sides():
-    left, right = tally_of(PARTLY), tally_of(PERFECT)
-    left.merge(right)
-    assert left.sums() == tally_of(PARTLY, PERFECT).sums()
 
 
 def test_tally_can_be_pickled():

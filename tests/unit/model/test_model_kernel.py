@@ -165,19 +165,9 @@ ACCEPTED = [
     pytest.param("{" + ", ".join(f'"{n}": {n}' for n in range(2000)) + "}", id="many-keys"),
     pytest.param('{"a": ' + "[" * 199 + "]" * 199 + "}", id="deepest"),
 ]
-REFUSED = [
+REFUSED = [  # and what the parser refuses, see tests/laws/test_laws_kernel.py
     pytest.param("[1]", id="list"),
     pytest.param("null", id="null"),
-    pytest.param('{"a": 1', id="unterminated-object"),
-    pytest.param('{"a": [1', id="unterminated-list"),
-    pytest.param('{"a": 1,}', id="trailing-comma"),
-    pytest.param('{"a": [1,]}', id="trailing-comma-in-a-list"),
-    pytest.param('{,"a": 1}', id="leading-comma"),
-    pytest.param('{"a": 1 "b": 2}', id="missing-comma"),
-    pytest.param('{"a" 1}', id="missing-colon"),
-    pytest.param('{"a":}', id="missing-value"),
-    pytest.param('{"a"', id="only-a-key"),
-    pytest.param('{"a', id="unterminated-key"),
     pytest.param('{"a": 1} {"a": 2}', id="two-objects-on-a-line"),
     pytest.param('{"a": 1}x', id="text-after-the-object"),
     pytest.param('{"a": 1}\0', id="zero-byte-after-the-object"),
@@ -187,34 +177,14 @@ REFUSED = [
         "{" + "".join(f'"{n}": {n}, ' for n in range(40)) + '"7": 1}', id="duplicate-of-many-keys"
     ),
     pytest.param(r'{"\u0061": 1}', id="key-with-an-escape"),
-    pytest.param("{'a': 1}", id="single-quotes"),
-    pytest.param('{"a": "x}', id="unterminated-string"),
-    pytest.param('{"a": "\t"}', id="tab-in-a-string"),
-    pytest.param('{"a": "\0"}', id="zero-byte-in-a-string"),
-    pytest.param(r'{"a": "\x"}', id="unknown-escape"),
-    pytest.param('{"a": "\\', id="incomplete-escape"),
-    pytest.param(r'{"a": "\u00', id="incomplete-code"),
-    pytest.param(r'{"a": "\u00g0"}', id="invalid-code"),
     pytest.param(r'{"a": "\ud800"}', id="lone-surrogate"),
     pytest.param(r'{"a": "\udc00\ud800"}', id="surrogates-in-the-wrong-order"),
     pytest.param(r'{"a": "\ud800\u0041"}', id="surrogate-before-a-letter"),
     pytest.param(r'{"a": "\ud83d\ude0', id="incomplete-surrogates"),
-    pytest.param('{"a": 01}', id="leading-zero"),
-    pytest.param('{"a": -}', id="only-a-sign"),
-    pytest.param('{"a": +1}', id="plus-sign"),
-    pytest.param('{"a": .5}', id="no-integer-part"),
-    pytest.param('{"a": 1.}', id="no-fraction-digits"),
-    pytest.param('{"a": 1.5.5}', id="two-decimal-points"),
-    pytest.param('{"a": 1e}', id="no-exponent-digits"),
     pytest.param('{"a": 1e100}', id="large-exponent"),
     pytest.param('{"a": -0}', id="negative-zero"),
     pytest.param('{"a": 1234567890123456789}', id="integer-of-nineteen-digits"),
     pytest.param('{"a": 0.' + "1" * 40 + "}", id="number-of-forty-one-digits"),
-    pytest.param('{"a": 1x}', id="letter-in-a-number"),
-    pytest.param('{"a": NaN}', id="nan"),
-    pytest.param('{"a": -Infinity}', id="negative-infinity"),
-    pytest.param('{"a": tru', id="incomplete-literal"),
-    pytest.param('{"a": nulll}', id="literal-too-long"),
     pytest.param('\ufeff{"a": 1}', id="byte-order-mark"),
     pytest.param('{"a": ' + "[" * 200 + "]" * 200 + "}", id="too-deep"),
     pytest.param('{"' + "k" * 4001 + '": 1}', id="key-too-long"),
@@ -384,11 +354,6 @@ class WithoutSlots:
         pytest.param(kernel.document, ("{}",), TypeError, id="text-as-document"),
         pytest.param(kernel.divide_row, ("{}", None), TypeError, id="text-as-row"),
         pytest.param(kernel.divide_row, (b"{}",), TypeError, id="row-without-default"),
-        pytest.param(DOCUMENT.resolve, ("a", ("a",), (0,)), TypeError, id="path-without-default"),
-        pytest.param(DOCUMENT.resolve, ("a", ("a",), (), 0), TypeError, id="step-without-start"),
-        pytest.param(DOCUMENT.resolve, ("a", ("a",), (2,), 0), ValueError, id="start-after-text"),
-        pytest.param(DOCUMENT.resolve, ("a", ("a",), (-1,), 0), ValueError, id="start-before-text"),
-        pytest.param(DOCUMENT.resolve, ("a", ("a",), ("0",), 0), TypeError, id="text-as-start"),
         pytest.param(Document, (), TypeError, id="new-document"),
         pytest.param(kernel.count, ((1,),), TypeError, id="tuple-of-cells"),
         pytest.param(kernel.count, (["1"],), TypeError, id="text-as-cell"),
@@ -437,8 +402,6 @@ def test_memory_is_released():
             )
             document = kernel.document(b'{"a":[{"b":"\\n"}],"c":2.5}')
             document.value()
-            document.resolve("a[0].b", ("a", 0, "b"), (0, 1, 5), None)
-            document.resolve("a[0].c", ("a", 0, "c"), (0, 1, 5), None)
             has_key(document, "b", "c")
             for end in (b"}\n", b"}", b',"candidate":[]}\n'):
                 kernel.divide_row(b'{"case_id":"1","score":1,"expected":{"a":[{}]}' + end, None)

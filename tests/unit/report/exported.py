@@ -48,7 +48,6 @@ CANDIDATES = [
     },
     {"id": "b", "candidate": {"vendor": "Bolt", "total": 1, "items": []}},
 ]
-SECRETS = ("Acme", "Gmbh", "twelve", "Gone", "Bolt", "12.5")
 
 
 def shown(directory):
@@ -60,6 +59,13 @@ def shown(directory):
         cases=run.cases,
         attributes=run.compared_attributes,
     )
+
+
+def stored_case(directory, expected, candidate, **options):
+    """Score one case and return it as a run directory has it."""
+    fm.score([(expected, candidate)], out=directory / "run", **options)
+    (case,) = open_run(directory / "run").cases()
+    return case
 
 
 def rows_of(table):

@@ -121,17 +121,16 @@ tone (llm_judge)  partial  score 0.500  weight 2
   }""")
 
 
-def test_an_unparseable_prediction_is_shown_with_its_note(tmp_path):
-    case = saved_case(tmp_path, candidate="not json at all")
-    shown = text(case)
-    assert "unparseable prediction" in shown
-    assert case.note in shown
-
-
-def test_fields_that_no_rule_selects_are_marked_as_not_compared(tmp_path):
-    rules = {"fields": [{"path": "vendor", "match": "exact"}]}
-    shown = text(saved_case(tmp_path, rules=rules, scope="configured"))
-    assert "not compared" in shown
+@pytest.mark.parametrize(
+    ("candidate", "options", "marked"),
+    [
+        pytest.param("not json", {}, "unparseable prediction", id="unparseable"),
+        pytest.param("not json", {}, "the text contains no JSON object", id="note"),
+        pytest.param(CANDIDATE, {"scope": "configured", "rules": {"vendor": "exact"}}, "not compared", id="not-selected"),
+    ],
+)  # fmt: skip
+def test_what_was_not_compared_is_marked(tmp_path, candidate, options, marked):
+    assert marked in text(saved_case(tmp_path, candidate=candidate, **options))
 
 
 def test_with_color_differences_have_no_brackets(tmp_path):

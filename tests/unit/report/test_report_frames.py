@@ -115,7 +115,7 @@ def test_fields_are_those_of_the_exports(run, saved, tmp_path):
     assert list(rows[0]) == [*run.fields.columns, "convention"]
     for row, exported_row in zip(run.fields.to_arrow().to_pylist(), rows, strict=True):
         for name in ("case_id", "path", "outcome", "reason", "comparator", "flags", "tags"):
-            assert (row[name] or "") == exported_row[name]
+            assert (row[name] or "") == exported_row[name], name
         assert str("" if row["score"] is None else row["score"]) == exported_row["score"]
 
 

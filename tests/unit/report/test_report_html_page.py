@@ -111,12 +111,12 @@ def test_the_page_makes_no_requests(page):
      "DOMParser", "createContextualFragment", "fetch(", "XMLHttpRequest", "import(", "WebSocket"],
 )  # fmt: skip
 def test_the_script_never_parses_markup_or_sends_requests(word):
-    assert all(word.encode() not in script(entry) for entry in ENTRIES)
+    assert [entry for entry in ENTRIES if word.encode() in script(entry)] == []
 
 
 def test_the_script_cannot_end_its_own_element():
-    for code in map(script, ENTRIES):
-        assert not re.search(rb"</script|<!--|\]\]>", code, re.IGNORECASE)
+    for entry in ENTRIES:
+        assert not re.search(rb"</script|<!--|\]\]>", script(entry), re.IGNORECASE), entry
     assert not re.search(rb"</style", style(), re.IGNORECASE)
 
 
@@ -155,8 +155,8 @@ def test_each_module_follows_its_imports(modules, order):
 
 
 def test_comments_of_scripts_are_not_in_the_page():
-    for code in map(script, ENTRIES):
-        assert not re.search(rb"^\s*(//|/\*\*(?!.*\*/.))", code, re.MULTILINE)
+    for entry in ENTRIES:
+        assert not re.search(rb"^\s*(//|/\*\*(?!.*\*/.))", script(entry), re.MULTILINE), entry
 
 
 def test_imports_of_reports_do_not_rename():

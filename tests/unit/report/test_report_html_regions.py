@@ -6,11 +6,9 @@ import json
 
 import pytest
 
-import fieldmark as fm
 from fieldmark.report.html.cases import case_documents
 from fieldmark.report.html.tree import Region, drawn_regions, page_of
-from fieldmark.runs.stored_run import open_run
-from unit.report.exported import rows_of
+from unit.report.exported import rows_of, stored_case
 
 
 @pytest.mark.parametrize(
@@ -46,8 +44,7 @@ def test_boxes_are_read_in_the_format_of_the_measured_overlap(overlap, form):
 def test_boxes_of_a_run_are_drawn_in_the_format_of_the_rules(tmp_path):
     rules = {"box": {"match": "iou", "format": "xywh"}}
     pair = {"box": [10, 10, 50, 40]}, {"box": [10, 10, 50, 36]}
-    fm.score([pair], rules=rules, out=tmp_path / "run")
-    (case,) = open_run(tmp_path / "run").cases()
+    case = stored_case(tmp_path, *pair, rules=rules)
     assert json.loads(case_documents(case))["regions"]["form"] == "xywh"
 
 
@@ -110,8 +107,8 @@ def test_regions_have_the_page_of_the_object_or_list_that_contains_them(tmp_path
         "pages": [{"bbox": box}, {"words": [{"bbox": box}]}],
         "bbox": box,
     }
-    fm.score([(document, {**document, "lines": [*document["lines"], {"bbox": box, "page": 3}]})], out=tmp_path / "run")  # fmt: skip
-    (case,) = open_run(tmp_path / "run").cases()
+    candidate = {**document, "lines": [*document["lines"], {"bbox": box, "page": 3}]}
+    case = stored_case(tmp_path, document, candidate)
     rows = rows_of(json.loads(case_documents(case))["regions"]["regions"])
     pages = {(row["path"], row.get("extra")): row.get("page") for row in rows}
     assert pages == {

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import fieldmark as fm
 from fieldmark.report.html.tree import case_tree
 from fieldmark.report.html.value_encoding import HIDDEN, NOT_COMPARED
-from fieldmark.runs.stored_run import open_run
+from unit.report.exported import stored_case
 
 MATCH, WRONG, WRONG_TYPE, MISSING, EXTRA, EMPTY, IGNORED = range(7)
 
@@ -17,8 +16,7 @@ ABSENT = {"m": 1}
 @pytest.fixture
 def nodes_of(tmp_path):
     def build(expected, candidate, **options):
-        fm.score([(expected, candidate)], out=tmp_path / "run", **options)
-        (case,) = open_run(tmp_path / "run").cases()
+        case = stored_case(tmp_path, expected, candidate, **options)
         nodes = [node.to_row() for node in case_tree(case).nodes]
         return [node[:4] + node[5:] for node in nodes]
 
@@ -186,7 +184,6 @@ def test_a_list_compared_as_a_whole_is_one_field(nodes_of):
 
 
 def test_without_values_nodes_have_paths(tmp_path):
-    fm.score([({"a": [{"b": "secret"}]}, {"a": []})], values=False, out=tmp_path / "run")
-    (case,) = open_run(tmp_path / "run").cases()
+    case = stored_case(tmp_path, {"a": [{"b": "secret"}]}, {"a": []}, values=False)
     [node] = case_tree(case).nodes
     assert node.to_row() == ["a[0].b", MISSING, HIDDEN, HIDDEN, {"a": "a[].b"}]

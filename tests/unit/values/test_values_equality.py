@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.values.equality import equal
+from fieldmark.values.equality import equal, typed_key
 
-NAN = float("nan")
+NAN, INFINITY = float("nan"), float("inf")
 
 
 def nested(depth, core):
@@ -41,12 +41,27 @@ def nested(depth, core):
         pytest.param("é", "e\u0301", False, id="nothing-is-composed"),
         pytest.param(None, False, False, id="null-is-not-false"),
         pytest.param(None, None, True, id="null"),
-        pytest.param("\ud800", "\ud800", True, id="lone-surrogates"),
+        pytest.param(10**16, 1e16, True, id="integer-and-a-float-with-an-exponent"),
+        pytest.param(2**70, 2.0**70, True, id="integer-that-needs-many-digits"),
+        pytest.param("[1]", [1], False, id="text-is-no-list"),
+        pytest.param(None, "null", False, id="null-is-no-word"),
+        pytest.param(None, INFINITY, False, id="infinity-is-not-null"),
+        pytest.param([INFINITY], [INFINITY], True, id="infinity-is-itself"),
+        pytest.param(INFINITY, -INFINITY, False, id="infinities-have-signs"),
+        pytest.param("NaN", "NaN", True, id="word-nan-is-a-word"),
+        pytest.param(
+            {"a": 5, "b": "e1.0"},
+            {"b": "e1.0", "a": 5.0},
+            True,
+            id="numbers-beside-text-with-an-exponent",
+        ),
+        pytest.param(["\ud800", 1], ["\ud800", 1.0], True, id="lone-surrogates"),
     ],
 )
-def test_strict_equality(one, other, same):
+def test_strict_equality_which_keys_share(one, other, same):
     assert equal(one, other) is same
     assert equal(other, one) is same
+    assert (typed_key(one) == typed_key(other)) is same
 
 
 @pytest.mark.parametrize("depth", [200, 100_000])

@@ -105,6 +105,10 @@ class Size(enum.IntEnum):
     BIG = 10
 
 
+class Whole(int):
+    pass
+
+
 class Word(enum.StrEnum):
     YES = "yes"
 
@@ -148,6 +152,7 @@ CONVERTED = [
     pytest.param(Color.MIXED, [1, {"a": 2}], id="enum-with-a-container"),
     pytest.param(Size.BIG, 10, id="int-enum"),
     pytest.param(Word.YES, "yes", id="str-enum"),
+    pytest.param(Whole(7), 7, id="type-of-integers"),
     pytest.param(Coded.A, "value", id="enum-whose-value-is-not-its-text"),
     pytest.param({Color.RED: 1, ISSUED: 2, NAME: 3, Word.YES: 4}, {"red": 1, "2024-05-03": 2, str(NAME): 3, "yes": 4}, id="keys"),
     pytest.param(np.bool_(True), True, id="numpy-bool"),  # noqa: FBT003

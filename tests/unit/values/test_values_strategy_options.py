@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from dataclasses import dataclass, replace
 
@@ -12,9 +13,9 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING
 from fieldmark.registry import Plugin
 from fieldmark.values.annotations import Share
-from fieldmark.values.strategy_options import check_options, options
+from fieldmark.values.strategy_options import check_options, create, options
 from fieldmark.values.text import Ignored
-from fieldmark.values.value_types import read_value
+from fieldmark.values.value_types import InvalidValueError, read_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +70,32 @@ def test_every_default_is_valid_and_needs_no_conversion(kind, name):
         if option.default is not MISSING:
             assert read_value(option.type, option.default) == option.default
             assert type(read_value(option.type, option.default)) is type(option.default)
+
+
+ODD = (None, True, -1, 0, 2, 0.5, math.nan, "odd", "", (), ("a", "a"), ("",), {}, 10**400)
+REQUIRED = {"key": {"key": ("a",)}}
+CORE = [
+    pytest.param(strategy, option, REQUIRED.get(name, {}), id=f"{name}-{option.name}")
+    for kind in (Plugin.COMPARATORS, Plugin.ALIGNERS)
+    for name in registry.built_in(kind)
+    for strategy in [registry.load(kind, name)]
+    for option in options(strategy).values()
+]
+
+
+def is_refused(option, value):
+    try:
+        read_value(option.type, value)
+    except InvalidValueError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(("strategy", "option", "required"), CORE)
+def test_value_that_the_annotation_of_an_option_refuses_is_an_error(strategy, option, required):
+    refused = [value for value in ODD if is_refused(option, value)]
+    assert refused or option.name == "provider"
+    for value in refused:
+        with pytest.raises(OptionError) as caught:
+            create(strategy, {**required, option.name: value})
+        assert caught.value.option == option.name, value

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import re
 import ssl
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import httpx
 import pytest
 import uvicorn
+from jsonschema_rs import validator_for
 
 from fieldmark.analyses.score import score_with
+from fieldmark.web.app import create_api
 from fieldmark.web.routes import batch
 from fieldmark.web.server_options import CSRF_HEADER, ServerLimits, ServerOptions
 from fieldmark.web.serving import Listener, listen, uvicorn_config
+from row_files import lines
 from waiting import TIMEOUT
 
 TRUTH = [{"id": f"case-{n}", "total": n, "vendor": {"name": f"Vendor {n}"}} for n in range(1, 9)]
@@ -55,6 +58,19 @@ class Live:
             client.headers[CSRF_HEADER] = match[1]
             yield client
 
+    def get(self, path: str, code: int = 200, /, **query) -> dict:
+        """Return the JSON of a response that has this status code."""
+        response = self.client.get(path, params=query or None)
+        assert response.status_code == code, (path, query, response.text)
+        return response.json()
+
+    def batch(self, truth, candidate=None, **options) -> dict:
+        """Start a batch with two inputs, or one with both sides, and return its ended job."""
+        sides = {"truth": truth} if candidate is None else {"truth": truth, "candidate": candidate}
+        response = self.client.post("/api/batch", json={**sides, **options})
+        assert response.status_code == 202, response.text
+        return self.wait_for_job(response.json()["id"])
+
     def wait_for_job(self, job: str) -> dict:
         until = time.monotonic() + TIMEOUT
         while True:
@@ -66,12 +82,34 @@ class Live:
 
     def run(self, truth=None, candidate=None, **options) -> str:
         """Score two lists of rows and return the id of the run."""
-        body = {"truth": {"rows": truth or TRUTH}, "candidate": {"rows": candidate or PREDICTIONS}}
-        response = self.client.post("/api/batch", json={**body, **options})
-        assert response.status_code == 202, response.text
-        job = self.wait_for_job(response.json()["id"])
+        job = self.batch({"rows": truth or TRUTH}, {"rows": candidate or PREDICTIONS}, **options)
         assert job["state"] == "done", job
         return job["result"]["run"]
+
+
+@cache
+def documented_responses():
+    """Return method, pattern of the path and status of JSON responses with their validators."""
+    document = create_api(ServerOptions(workspace=Path())).openapi()
+    found = {}
+    for path, methods in document["paths"].items():
+        pattern = re.compile(re.sub(r"{\w+}", "[^/]+", path))
+        for method, operation in methods.items():
+            for status, response in operation["responses"].items():
+                schema = response.get("content", {}).get("application/json", {}).get("schema", {})
+                validator = validator_for({**schema, "components": document["components"]})
+                found[method.upper(), pattern, int(status)] = validator
+    return found
+
+
+def check_response(response: httpx.Response) -> None:
+    """Every JSON response that a test receives has the schema of the OpenAPI document."""
+    if response.headers.get("content-type", "").startswith("application/json"):
+        response.read()
+        received = response.request.method, response.status_code
+        for (method, path, status), validator in documented_responses().items():
+            if (method, status) == received and path.fullmatch(response.url.path):
+                validator.validate(response.json())
 
 
 class HeldJob(NamedTuple):
@@ -99,7 +137,11 @@ def live(workspace: Path, **settings):
             time.sleep(0.01)
         headers = {"Authorization": f"Bearer {options.secrets.token}"}
         with httpx.Client(
-            base_url=listener.address, headers=headers, timeout=TIMEOUT, verify=NO_CERTIFICATES
+            base_url=listener.address,
+            headers=headers,
+            timeout=TIMEOUT,
+            verify=NO_CERTIFICATES,
+            event_hooks={"response": [check_response]},
         ) as client:
             yield Live(options, listener, client, config)
     finally:
@@ -147,7 +189,7 @@ def writable_server(tmp_path):
 
 
 def write_jsonl(path: Path, rows) -> None:
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    path.write_text(lines(rows), "utf-8")
 
 
 def error_code(response: httpx.Response) -> str:

@@ -34,9 +34,8 @@ def test_message_of_a_model_is_not_prefixed(read_only_server):
 
 def test_notes_of_a_job_do_not_mention_other_interfaces(read_only_server):
     candidate = [{"id": row["id"], "output": row} for row in TRUTH]
-    body = {"truth": {"rows": TRUTH}, "candidate": {"rows": candidate}}
-    job = read_only_server.client.post("/api/batch", json=body).json()["id"]
-    notes = read_only_server.wait_for_job(job)["result"]["notes"]
+    job = read_only_server.batch({"rows": TRUTH}, {"rows": candidate})
+    notes = job["result"]["notes"]
     assert any("'output'" in note for note in notes)
     assert not any("--" in note or "in Python" in note for note in notes)
 

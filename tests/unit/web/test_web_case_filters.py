@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import fieldmark as fm
@@ -14,6 +12,7 @@ from fieldmark.runs.stored_run import open_run
 from fieldmark.web import case_index
 from fieldmark.web.case_index import CaseIndex, SelectedCases
 from fieldmark.web.request_models import CaseQuery
+from unit.web.live_server import write_jsonl
 
 ROWS = [
     {
@@ -50,7 +49,7 @@ ROWS = [
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     directory = tmp_path_factory.mktemp("filters")
-    (directory / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    write_jsonl(directory / "rows.jsonl", ROWS)
     fm.score(directory / "rows.jsonl", out=directory / "run", by=["tag", "vendor.country"])
     indexed = CaseIndex(open_run(directory / "run"))
     indexed.read()
@@ -196,7 +195,7 @@ def test_list_by_attribute_opens_only_its_page_and_counts_further_mistakes(tmp_p
 def test_filters_by_score_and_input_select_the_cases_that_charts_count(tmp_path):
     candidates = [{"candidate": {"a": 1, "b": 2}}, {"candidate": {"a": 1}}, {"candidate": "no"}, {}]
     rows = [{"expected": {"a": 1, "b": 2}, **candidate} for candidate in candidates]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_jsonl(tmp_path / "rows.jsonl", rows)
     run = fm.score(tmp_path / "rows.jsonl", out=tmp_path / "run", convention="field_accuracy")
     indexed = CaseIndex(open_run(run.path))
     indexed.read()

@@ -44,6 +44,17 @@ def test_http_does_not_fetch_urls(tree, path):
         assert server.received == []
 
 
+def test_files_below_the_roots_are_listed(tree):
+    with live(tree, roots={"data": tree / "data"}) as server:
+        for query, entry in (
+            ("", {"name": "data", "directory": True}),
+            ("?path=data", {"name": "inner", "directory": True}),
+            ("?path=data/inner", {"name": "truth.jsonl", "directory": False}),
+        ):
+            [listed] = server.client.get(f"/api/files{query}").json()["entries"]
+            assert listed.items() >= entry.items(), query
+
+
 def test_input_over_the_size_limit_is_rejected(tree):
     from fieldmark.web.server_options import ServerLimits
 

@@ -110,13 +110,12 @@ def test_unknown_job_is_not_found(read_only_server):
         ("DELETE", "/api/jobs/x"),
         ("GET", "/api/jobs/x/events"),
     ):
-        assert error_code(read_only_server.client.request(method, path)) == "not_found"
+        response = read_only_server.client.request(method, path)
+        assert error_code(response) == "not_found", (method, path)
 
 
 def test_event_stream_ends_with_the_job(read_only_server):
-    job = read_only_server.client.post(
-        "/api/batch", json={"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}
-    ).json()["id"]
+    job = read_only_server.client.post("/api/batch", json=BODY).json()["id"]
     with read_only_server.client.stream("GET", f"/api/jobs/{job}/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         events = [json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: ")]

@@ -44,17 +44,15 @@ def test_contradictory_rows_are_rejected(rows):
 
 
 def test_flatten_over_http(read_only_server):
+    def flatten(**body):
+        return read_only_server.client.post("/api/flatten", json=body)
+
     document = {"vendor": {"name": "Acme"}, "lines": [{"amount": 1}]}
-    rows = read_only_server.client.post("/api/flatten", json={"document": document}).json()["rows"]
+    rows = flatten(document=document).json()["rows"]
     assert rows == [
         {"path": "vendor.name", "value": "Acme"},
         {"path": "lines[0].amount", "value": 1},
     ]
-    assert read_only_server.client.post("/api/flatten", json={"rows": rows}).json() == {
-        "document": document
-    }
-    assert (
-        error_code(read_only_server.client.post("/api/flatten", json={"rows": [{"path": "a[7]"}]}))
-        == "invalid_data"
-    )
-    assert error_code(read_only_server.client.post("/api/flatten", json={})) == "invalid_request"
+    assert flatten(rows=rows).json() == {"document": document}
+    assert error_code(flatten(rows=[{"path": "a[7]"}])) == "invalid_data"
+    assert error_code(flatten()) == "invalid_request"

@@ -61,9 +61,7 @@ def server(tmp_path_factory):
 
 def listed(server, name, run="one"):
     number = list(NAMES).index(name) + 1
-    response = server.client.get(f"/api/runs/{run}/cases/{number}/pages")
-    assert response.status_code == 200, response.text
-    return response.json()
+    return server.get(f"/api/runs/{run}/cases/{number}/pages")
 
 
 def image(server, name, page=1, **headers):
@@ -87,7 +85,7 @@ def test_pages_are_listed_and_sent_with_the_type_of_their_content(server):
     assert sent.headers["x-content-type-options"] == "nosniff"
     assert image(server, "image", **{"If-None-Match": sent.headers["etag"]}).status_code == 304
     assert image(server, "image", 2).status_code == 404
-    assert server.client.get("/api/runs/one/cases/99/pages").status_code == 404
+    server.get("/api/runs/one/cases/99/pages", 404)
 
 
 def test_pages_of_pdf_files_are_rendered_once(server, monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from fieldmark.data.inputs import Inputs
 from fieldmark.web.request_models import ReadingOptions
+from row_files import lines
 from unit.web.live_server import error_code, live
 
 EXPORTS = Path(__file__).parents[2] / "data" / "tool-exports"
@@ -25,8 +25,8 @@ def test_requests_have_the_options_of_the_library():
         assert option.default == getattr(defaults, name)
 
 
-def text(rows, name="rows.jsonl"):
-    return {"text": "".join(json.dumps(row) + "\n" for row in rows), "name": name}
+def text(rows):
+    return {"text": lines(rows), "name": "rows.jsonl"}
 
 
 SAMPLE = {"id": "a", "truth": {"total": 1}, "sample": {"output_text": '{"total": 1}'}}
@@ -42,8 +42,7 @@ LINES = "invoice,item,n\n7,pen,1\n7,ink,2\n8,cap,3\n"
     ],
 )  # fmt: skip
 def test_rows_are_read_as_on_the_command_line(read_only_server, body, inputs, cases):
-    job = read_only_server.client.post("/api/batch", json={**body, "inputs": inputs}).json()["id"]
-    done = read_only_server.wait_for_job(job)
+    done = read_only_server.batch(**body, inputs=inputs)
     assert done["state"] == "done", done
     summary = done["result"]["summary"]
     assert summary["cases"]["total"] == summary["cases"]["perfect"] == cases
@@ -62,14 +61,13 @@ def test_exports_and_sheets_below_a_root_are_read(tmp_path):
     export = EXPORTS / "mindee" / "receipt-v3.json"
     (root / "mindee.json").write_bytes(export.read_bytes())
     with live(tmp_path, roots={"root": root}) as server:
-        path = {"path": "root/truth.xlsx"}
-        body = {"truth": path, "candidate": path, "inputs": {"sheet": "Invoices"}}
-        done = server.wait_for_job(server.client.post("/api/batch", json=body).json()["id"])
-        assert done["result"]["summary"]["cases"]["perfect"] == 2
-        path = {"path": "root/mindee.json"}
-        body = {"truth": path, "candidate": path, "inputs": {"preset": "mindee"}}
-        done = server.wait_for_job(server.client.post("/api/batch", json=body).json()["id"])
-        assert done["result"]["summary"]["cases"]["perfect"] == 1
+        for name, inputs, perfect in (
+            ("truth.xlsx", {"sheet": "Invoices"}, 2),
+            ("mindee.json", {"preset": "mindee"}, 1),
+        ):
+            path = {"path": f"root/{name}"}
+            done = server.batch(path, path, inputs=inputs)
+            assert done["result"]["summary"]["cases"]["perfect"] == perfect, name
 
 
 @pytest.mark.parametrize(

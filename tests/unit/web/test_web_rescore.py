@@ -72,7 +72,7 @@ def test_invalid_requests_are_refused(server, name):
     run = server.run()
     for operation in ("preview",) if name == "limit" else ("preview", "rescore"):
         response = server.client.post(f"/api/runs/{run}/{operation}", json=body)
-        assert response.status_code == status
+        assert (operation, response.status_code) == (operation, status)
         assert text in response.text
     assert server.client.get("/api/jobs").json()["jobs"][0]["result"]["run"] == run
 
@@ -83,7 +83,7 @@ def test_a_run_without_values_says_why_its_rules_cannot_be_changed(server):
     assert "was saved without values" in problem
     for operation in ("preview", "rescore"):
         response = server.client.post(f"/api/runs/{run}/{operation}", json={"rules": RULES})
-        assert response.status_code == 422
+        assert (operation, response.status_code) == (operation, 422)
         assert "was saved without values" in response.text
 
 

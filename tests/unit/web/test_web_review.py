@@ -34,9 +34,7 @@ def server(workspace):
 
 
 def queue(server, run="one", **query):
-    response = server.client.get(f"/api/runs/{run}/review", params=query)
-    assert response.status_code == 200, response.text
-    return response.json()
+    return server.get(f"/api/runs/{run}/review", **query)
 
 
 def decision(field, decided="accept_candidate", **changes):
@@ -57,7 +55,7 @@ def test_fields_are_decided_withdrawn_and_exported(server, workspace):
         2,
         [True, True],
     )
-    effect = server.client.get(f"{url}/effect").json()
+    effect = server.get(f"{url}/effect")
     assert effect["decisions"]["ambiguous"] == effect["decisions"]["correction"] == 1
     assert effect["effect"]["after"]["micro_f1"] > effect["effect"]["before"]["micro_f1"]
     truth = server.client.get(f"{url}/export/truth.jsonl")
@@ -65,14 +63,14 @@ def test_fields_are_decided_withdrawn_and_exported(server, workspace):
     assert json.loads(truth.text.splitlines()[0]) == {
         "id": "a", "expected": {"vendor": ["Acme", "ACME Ltd"], "total": 10**20},
     }  # fmt: skip
-    rules = server.client.get(f"{url}/export/rules.json").json()
+    rules = server.get(f"{url}/export/rules.json")
     assert rules["fields"] == [{"path": "vendor", "any_of": True}]
     label = json.loads(server.client.get(f"{url}/export/labels.jsonl").text)
     assert (label["path"], label["verdict"]) == ("vendor", True)
     for review in (made, corrected):
         assert server.client.delete(f"{url}/{review['id']}").status_code == 200
     assert queue(server)["decided"] == 0
-    assert server.client.get(f"{url}/export/rules.json").status_code == 404
+    server.get(f"{url}/export/rules.json", 404)
     assert json.loads((workspace / "truth.jsonl").read_text().splitlines()[0]) == TRUTH[0]
 
 
@@ -85,8 +83,8 @@ def test_queues_have_their_own_order_and_parameters(server):
     votes = next(field["votes"] for field in differing if field["path"] == "total")
     assert votes == [{"run": "one", "value": 7}, {"run": "two", "value": 8}]
     for wrong in ({"queue": "confidence"}, {"queue": "disagreement"}, {"number": 0}):
-        assert server.client.get("/api/runs/one/review", params=wrong).status_code == 422
-    assert server.client.get("/api/runs/none/review").status_code == 404
+        server.get("/api/runs/one/review", 422, **wrong)
+    server.get("/api/runs/none/review", 404)
 
 
 def test_decision_on_other_values_or_after_another_tab_is_a_conflict(server):
@@ -129,7 +127,7 @@ def test_effect_uses_the_rules_that_were_saved_and_reads_no_file(tmp_path):
     rules.unlink()
     manifest = json.loads((out / "manifest.json").read_text("utf-8"))
     with live(tmp_path) as server:
-        result = server.client.get("/api/runs/run/review/effect").json()
+        result = server.get("/api/runs/run/review/effect")
         assert result["effect"]["before"] == result["effect"]["after"]
         # The manifest of a run is not trusted: a file that it names could be any file.
         secret = tmp_path / "secret.yaml"

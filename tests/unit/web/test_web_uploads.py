@@ -16,6 +16,7 @@ from fieldmark.runs.stored_run import open_run
 from fieldmark.web.routes.batch import InputSource, record_input_sources
 from fieldmark.web.server_options import ServerLimits
 from page_files import png
+from row_files import lines
 from unit.web.live_server import PREDICTIONS, TRUTH, live, write_jsonl
 from waiting import TIMEOUT
 
@@ -31,7 +32,7 @@ def root(tmp_path):
 
 PATH = {"path": "data/truth.jsonl"}, {"path": "data/predictions.jsonl"}
 TEXT = tuple(
-    {"name": name, "text": "".join(f"{json.dumps(row)}\n" for row in rows)}
+    {"name": name, "text": lines(rows)}
     for name, rows in (("my truth.jsonl", TRUTH), ("predictions.jsonl", PREDICTIONS))
 )
 FILES = tuple(
@@ -53,9 +54,7 @@ ROWS = {"rows": TRUTH}, {"rows": PREDICTIONS[:1]}
 )  # fmt: skip
 def test_manifest_has_the_original_names_of_inputs(tmp_path, root, sides, names, resumable):
     with live(tmp_path, write=True, roots={"data": root}) as server:
-        body = dict(zip(("truth", "candidate"), sides, strict=True))
-        job = server.client.post("/api/batch", json=body).json()["id"]
-        run = tmp_path / "runs" / server.wait_for_job(job)["result"]["run"]
+        run = tmp_path / "runs" / server.batch(*sides)["result"]["run"]
     manifest = open_run(run).manifest
     assert [source.name for source in manifest.inputs] == names
     assert "fieldmark-serve-" not in (run / "manifest.json").read_text("utf-8")
@@ -67,8 +66,7 @@ def test_batch_names_the_directory_with_its_page_images(tmp_path, root):
     rows = [{"id": "a", "expected": 1, "candidate": 1, "metadata": {"pages": "scan.png"}}]
     with live(tmp_path, write=True, roots={"data": root}) as server:
         body = {"truth": {"rows": rows}, "pages": "data"}
-        job = server.client.post("/api/batch", json=body).json()["id"]
-        run = server.wait_for_job(job)["result"]["run"]
+        run = server.batch(**body)["result"]["run"]
         response = server.client.get(f"/api/runs/{run}/cases/1/pages").json()
         assert [page["file"] for page in response["pages"]] == ["data/scan.png"]
         for unknown in ("files", "data/files", str(root)):

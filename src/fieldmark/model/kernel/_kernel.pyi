@@ -15,9 +15,6 @@ class Document:
     @property
     def canonical(self) -> bytes | None: ...
     def value(self) -> JsonObject: ...
-    def resolve(
-        self, text: str, segments: tuple[object, ...], starts: tuple[int, ...], missing: Missing, /
-    ) -> JsonValue | Missing: ...
 
 @final
 class Walker:

@@ -29,13 +29,14 @@ typedef struct {
 static uint32_t *
 place_of_cell(const Counter *counter, long long cell)
 {
-    size_t at = (size_t)mixed(6, (uint64_t)cell) & (counter->size - 1);
-    while (counter->table[at] != 0 && counter->counted[counter->table[at] - 1].cell != cell) {
-        at = (at + 1) & (counter->size - 1);
+    size_t slot = (size_t)mixed(6, (uint64_t)cell) & (counter->size - 1);
+    while (counter->table[slot] != 0 && counter->counted[counter->table[slot] - 1].cell != cell) {
+        slot = (slot + 1) & (counter->size - 1);
     }
-    return &counter->table[at];
+    return &counter->table[slot];
 }
 
+/* Double the size of a counter, and enter its cells in the new table. */
 static int
 grow_counter(Counter *counter)
 {
@@ -57,22 +58,23 @@ grow_counter(Counter *counter)
     return DONE;
 }
 
+/* Count the cells of a list (`count_cells`). */
 static int
 count_into(Counter *counter, PyObject *cells)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cells); i++) {
         long long cell = PyLong_AsLongLong(PyList_GET_ITEM(cells, i));
-        uint32_t *place;
+        uint32_t *slot;
         if ((cell == -1 && PyErr_Occurred())
             || (2 * counter->number >= counter->size && grow_counter(counter) != DONE)) {
             return FAILED;
         }
-        place = place_of_cell(counter, cell);
-        if (*place == 0) {
+        slot = place_of_cell(counter, cell);
+        if (*slot == 0) {
             counter->counted[counter->number] = (Counted){cell, 0, i};
-            *place = (uint32_t)++counter->number;
+            *slot = (uint32_t)++counter->number;
         }
-        counter->counted[*place - 1].times++;
+        counter->counted[*slot - 1].times++;
     }
     return DONE;
 }

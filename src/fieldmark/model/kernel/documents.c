@@ -10,10 +10,11 @@
 
 #include "kernel.h"
 
-#define UNSURE 2
+#define UNSURE 2 /* `is_canonical` depends on floats that have not been looked at */
 
 PyObject *loads, *dumps;
 
+/* Import the functions of orjson; 0 for an error. */
 int
 import_orjson(void)
 {
@@ -26,6 +27,7 @@ import_orjson(void)
     return loads != NULL && dumps != NULL;
 }
 
+/* Free a document. */
 static void
 document_dealloc(Document *document)
 {
@@ -88,7 +90,7 @@ parse(const char *start, Py_ssize_t length)
     return value;
 }
 
-/* A string, number or word of a document as a Python value, or a container. */
+/* The Python value of a token. */
 PyObject *
 value_of(const Document *document, const Token *token)
 {
@@ -114,6 +116,7 @@ value_of(const Document *document, const Token *token)
 
 PyDoc_STRVAR(document_value_doc, "value() -> the document as Python objects");
 
+/* `Document.value`. */
 static PyObject *
 document_value(Document *document, PyObject *unused)
 {
@@ -149,6 +152,7 @@ is_canonical(Document *document)
     return document->is_canonical;
 }
 
+/* `Document.canonical`: the bytes without the dropped member. */
 static PyObject *
 document_canonical(Document *document, void *unused)
 {
@@ -173,94 +177,7 @@ document_canonical(Document *document, void *unused)
     return bytes;
 }
 
-/* Find the member of an object with an ASCII key; NULL if there is none. */
-static const Token *
-find_by_key(const Document *document, const Token *object, const char *key, size_t length)
-{
-    const Token *member = object + 1;
-    for (uint32_t i = 0; i < object->is.count; i++) {
-        if (member->key_length == length
-            && memcmp(BYTES(document) + member->key, key, length) == 0) {
-            return member;
-        }
-        member = &document->tokens[member->next];
-    }
-    return NULL;
-}
-
-/* Take one step of a path; NULL if it leads nowhere. */
-static const Token *
-take_step(const Document *document, const Token *value, PyObject *step)
-{
-    if (value->type == IS_OBJECT && PyUnicode_Check(step)) {
-        return find_by_key(document, value, (const char *)PyUnicode_1BYTE_DATA(step),
-                           (size_t)PyUnicode_GET_LENGTH(step));
-    }
-    if (value->type == IS_LIST && PyLong_Check(step)) {
-        const Token *item = value + 1;
-        long long place = PyLong_AsLongLong(step);
-        if (place < 0 || place >= value->is.count) {
-            PyErr_Clear(); /* too large for any list */
-            return NULL;
-        }
-        while (place-- > 0) {
-            item = &document->tokens[item->next];
-        }
-        return item;
-    }
-    return NULL;
-}
-
-PyDoc_STRVAR(document_resolve_doc,
-             "resolve(text, segments, starts, missing) -> the value at a path, or `missing`\n\n"
-             "The arguments are those of a `Path`. Some paths give NotImplemented: they are left\n"
-             "to Python.");
-
-/* Find the value at a path (`resolve`). */
-static PyObject *
-document_resolve(Document *document, PyObject *const *args, Py_ssize_t number)
-{
-    const Token *value = &document->tokens[0];
-    PyObject *text, *steps, *starts;
-    if (number != 4 || !PyUnicode_Check(args[0]) || !PyTuple_Check(args[1])
-        || !PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[1]) != PyTuple_GET_SIZE(args[2])) {
-        PyErr_SetString(PyExc_TypeError, "expected a text, its steps, their starts and a default");
-        return NULL;
-    }
-    text = args[0];
-    steps = args[1];
-    starts = args[2];
-    if (!PyUnicode_IS_ASCII(text)) {
-        Py_RETURN_NOTIMPLEMENTED; /* starts are not places of bytes */
-    }
-    for (Py_ssize_t i = 0; value != NULL && i < PyTuple_GET_SIZE(steps); i++) {
-        PyObject *step = PyTuple_GET_ITEM(steps, i);
-        Py_ssize_t start = PyLong_AsSsize_t(PyTuple_GET_ITEM(starts, i));
-        int is_key = PyUnicode_Check(step) && PyUnicode_IS_ASCII(step);
-        if (start < 0 || start > PyUnicode_GET_LENGTH(text)) {
-            if (!PyErr_Occurred()) {
-                PyErr_SetString(PyExc_ValueError, "a step must start in the text");
-            }
-            return NULL;
-        }
-        if (!is_key && (value->type == IS_OBJECT || !PyLong_Check(step))) {
-            Py_RETURN_NOTIMPLEMENTED; /* a wildcard, or an index as a key */
-        }
-        if (value->type == IS_OBJECT) {
-            const char *rest = (const char *)PyUnicode_1BYTE_DATA(text) + start;
-            size_t length = (size_t)(PyUnicode_GET_LENGTH(text) - start);
-            const Token *found = find_by_key(document, value, rest, length);
-            if (found != NULL) {
-                return value_of(document, found);
-            }
-        }
-        value = take_step(document, value, step);
-    }
-    return value == NULL ? Py_NewRef(args[3]) : value_of(document, value);
-}
-
 static PyMethodDef document_methods[] = {
-    {"resolve", (PyCFunction)(void (*)(void))document_resolve, METH_FASTCALL, document_resolve_doc},
     {"value", (PyCFunction)document_value, METH_NOARGS, document_value_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -7,6 +7,7 @@
 
 #include "kernel.h"
 
+/* Free the arrays of a side, which may be NULL. */
 static void
 free_side(Side *side)
 {
@@ -15,6 +16,7 @@ free_side(Side *side)
     PyMem_Free(side->rest);
 }
 
+/* Free an alignment, also one that is incomplete. */
 void
 free_alignment(Alignment *alignment)
 {
@@ -25,6 +27,7 @@ free_alignment(Alignment *alignment)
     PyMem_Free(alignment->next);
 }
 
+/* List the items of one side, without partners. */
 static int
 make_side(Side *side, const Document *document, const Token *list)
 {
@@ -46,6 +49,7 @@ make_side(Side *side, const Document *document, const Token *list)
     return DONE;
 }
 
+/* List the items of two lists; the candidate items are not yet in their buckets. */
 int
 make_alignment(Alignment *alignment, const Pair *pair, const Token *expected,
                const Token *candidate)
@@ -73,32 +77,34 @@ make_alignment(Alignment *alignment, const Pair *pair, const Token *expected,
 static int is_same(const Document *document, const Token *one, const Document *other_document,
                    const Token *other);
 
-/* The same for two lists or two objects. */
+/* `is_same` for two lists or two objects, whose members may have another order. */
 static int
-is_same_inside(const Document *document, const Token *one, const Document *other_document,
-               const Token *other)
+is_same_inside(const Document *left_document, const Token *left, const Document *right_document,
+               const Token *right)
 {
-    const Token *inner = one + 1, *partner = other + 1;
+    const Token *left_inner = left + 1, *right_inner = right + 1;
     Members members;
     int same = 1;
-    if (one->is.count != other->is.count) {
+    if (left->is.count != right->is.count) {
         return 0;
     }
-    if (one->type == IS_LIST) {
-        for (uint32_t i = 0; same > 0 && i < one->is.count; i++) {
-            same = is_same(document, inner, other_document, partner);
-            inner = &document->tokens[inner->next];
-            partner = &other_document->tokens[partner->next];
+    if (left->type == IS_LIST) {
+        for (uint32_t i = 0; same > 0 && i < left->is.count; i++) {
+            same = is_same(left_document, left_inner, right_document, right_inner);
+            left_inner = &left_document->tokens[left_inner->next];
+            right_inner = &right_document->tokens[right_inner->next];
         }
         return same;
     }
-    if (open_members(&members, other_document, other) != DONE) {
+    if (open_members(&members, right_document, right) != DONE) {
         return -1;
     }
-    for (uint32_t i = 0; same > 0 && i < one->is.count; i++) {
-        partner = find_member(&members, BYTES(document), inner);
-        same = partner == NULL ? 0 : is_same(document, inner, other_document, partner);
-        inner = &document->tokens[inner->next];
+    for (uint32_t i = 0; same > 0 && i < left->is.count; i++) {
+        right_inner = find_member(&members, BYTES(left_document), left_inner);
+        same = right_inner == NULL
+                   ? 0
+                   : is_same(left_document, left_inner, right_document, right_inner);
+        left_inner = &left_document->tokens[left_inner->next];
     }
     close_members(&members);
     return same;
@@ -107,30 +113,31 @@ is_same_inside(const Document *document, const Token *one, const Document *other
 /* Whether two values have the same canonical text: 1, 0, or -1 for an error. There are no variant
    texts among them. */
 static int
-is_same(const Document *document, const Token *one, const Document *other_document,
-        const Token *other)
+is_same(const Document *left_document, const Token *left, const Document *right_document,
+        const Token *right)
 {
-    if (one->type != other->type || one->hash != other->hash) {
+    if (left->type != right->type || left->hash != right->hash) {
         return 0;
     }
-    switch (one->type) {
+    switch (left->type) {
     case IS_WHOLE:
-        return one->is.whole == other->is.whole;
+        return left->is.whole == right->is.whole;
     case IS_REAL: /* 0.0 and -0.0 have different texts */
-        return memcmp(&one->is.real, &other->is.real, sizeof one->is.real) == 0;
+        return memcmp(&left->is.real, &right->is.real, sizeof left->is.real) == 0;
     case IS_TEXT:
-        return one->length == other->length
-               && memcmp(BYTES(document) + one->start, BYTES(other_document) + other->start,
-                         one->length)
+        return left->length == right->length
+               && memcmp(BYTES(left_document) + left->start, BYTES(right_document) + right->start,
+                         left->length)
                       == 0;
     case IS_LIST:
     case IS_OBJECT:
-        return is_same_inside(document, one, other_document, other);
+        return is_same_inside(left_document, left, right_document, right);
     default:
         return 1;
     }
 }
 
+/* List the items without a partner, in order. */
 static void
 find_rest(Side *side)
 {
@@ -148,28 +155,28 @@ int
 pair_equal(Alignment *alignment)
 {
     Side *expected = &alignment->expected, *candidate = &alignment->candidate;
-    for (uint32_t other = candidate->number; other-- > 0;) {
-        uint32_t *first = &alignment->first[candidate->items[other]->hash & alignment->mask];
-        alignment->next[other] = *first;
-        *first = other;
+    for (uint32_t partner = candidate->number; partner-- > 0;) {
+        uint32_t *first = &alignment->first[candidate->items[partner]->hash & alignment->mask];
+        alignment->next[partner] = *first;
+        *first = partner;
     }
-    for (uint32_t place = 0; place < expected->number; place++) {
-        const Token *item = expected->items[place];
+    for (uint32_t index = 0; index < expected->number; index++) {
+        const Token *item = expected->items[index];
         uint32_t *link = &alignment->first[item->hash & alignment->mask];
         while (*link != NOWHERE && candidate->items[*link]->hash != item->hash) {
             link = &alignment->next[*link];
         }
         if (*link != NOWHERE) {
-            uint32_t other = *link;
+            uint32_t partner = *link;
             int same =
-                is_same(expected->document, item, candidate->document, candidate->items[other]);
+                is_same(expected->document, item, candidate->document, candidate->items[partner]);
             if (same <= 0) {
                 return same < 0 ? FAILED : TO_PYTHON;
             }
-            *link = alignment->next[other];
-            expected->partners[place] = other;
-            candidate->partners[other] = place;
-            alignment->similarities[place] = 1.0;
+            *link = alignment->next[partner];
+            expected->partners[index] = partner;
+            candidate->partners[partner] = index;
+            alignment->similarities[index] = 1.0;
         }
     }
     find_rest(expected);

@@ -57,15 +57,15 @@ set_pattern(Pattern *pattern, const Leaf *leaf)
 /* `text_similarity` of two different strings, or with a rule `levenshtein_similarity`. It is less
    than `least` if that is certain, and below -1 for an error. */
 static double
-text_similarity(const Search *search, const Leaf *one, const Leaf *other, Pattern *pattern,
+text_similarity(const Search *search, const Leaf *left, const Leaf *right, Pattern *pattern,
                 double least)
 {
-    const Leaf *shorter = one->length <= other->length ? one : other;
-    const Leaf *longer = shorter == one ? other : one;
-    PyObject *text, *other_text, *told = NULL;
+    const Leaf *shorter = left->length <= right->length ? left : right;
+    const Leaf *longer = shorter == left ? right : left;
+    PyObject *left_text, *right_text, *result = NULL;
     double similarity = -2.0;
-    if (!(search->by_rules && search->paths[one->path].rule != NULL) && is_iso_date(one)
-        && is_iso_date(other)) {
+    if (!(search->by_rules && search->paths[left->path].rule != NULL) && is_iso_date(left)
+        && is_iso_date(right)) {
         return 0.0;
     }
     if (shorter->length == 0) {
@@ -77,46 +77,47 @@ text_similarity(const Search *search, const Leaf *one, const Leaf *other, Patter
                         : limit < (double)longer->length ? (uint32_t)limit
                                                          : longer->length;
         uint32_t distance;
-        if (one->length <= WORD) {
-            shorter = one;
+        if (left->length <= WORD) {
+            shorter = left;
         }
         set_pattern(pattern, shorter);
-        other = shorter == one ? other : one;
+        right = shorter == left ? right : left;
         distance =
-            pattern_distance(pattern->places, shorter->length, other->text, other->length, most);
+            pattern_distance(pattern->places, shorter->length, right->text, right->length, most);
         return 1.0 - (double)distance / (double)longer->length;
     }
-    text = leaf_value(search, one);
-    other_text = text == NULL ? NULL : leaf_value(search, other);
-    if (other_text != NULL) {
-        told =
-            PyObject_CallFunctionObjArgs(search->pair->walker->similarity, text, other_text, NULL);
+    left_text = leaf_value(search, left);
+    right_text = left_text == NULL ? NULL : leaf_value(search, right);
+    if (right_text != NULL) {
+        result = PyObject_CallFunctionObjArgs(search->pair->walker->similarity, left_text,
+                                              right_text, NULL);
     }
-    if (told != NULL) {
-        similarity = PyFloat_AsDouble(told);
+    if (result != NULL) {
+        similarity = PyFloat_AsDouble(result);
         similarity = similarity == -1.0 && PyErr_Occurred() ? -2.0 : similarity;
     }
-    Py_XDECREF(text);
-    Py_XDECREF(other_text);
-    Py_XDECREF(told);
+    Py_XDECREF(left_text);
+    Py_XDECREF(right_text);
+    Py_XDECREF(result);
     return similarity;
 }
 
+/* Whether two leaves at the same path are equal; numbers of both types may be. */
 static int
-is_equal_leaf(const Leaf *one, const Leaf *other)
+is_equal_leaf(const Leaf *left, const Leaf *right)
 {
-    int type = one->token->type, other_type = other->token->type;
-    if (one->hash != other->hash) {
+    int left_type = left->token->type, right_type = right->token->type;
+    if (left->hash != right->hash) {
         return 0;
     }
-    if (type == IS_TEXT || other_type == IS_TEXT) {
-        return type == other_type && one->length == other->length
-               && memcmp(one->text, other->text, one->length) == 0;
+    if (left_type == IS_TEXT || right_type == IS_TEXT) {
+        return left_type == right_type && left->length == right->length
+               && memcmp(left->text, right->text, left->length) == 0;
     }
-    if (type < IS_WHOLE || other_type < IS_WHOLE) {
-        return type == other_type;
+    if (left_type < IS_WHOLE || right_type < IS_WHOLE) {
+        return left_type == right_type;
     }
-    return one->number == other->number;
+    return left->number == right->number;
 }
 
 /* The leaf of an item at a path, or NULL; `guess` is its probable place. */
@@ -155,35 +156,36 @@ letter_share(const Leaf *leaf)
     return leaf->length > 0 ? 1.0F / (float)leaf->length : 1.0F;
 }
 
+/* The smaller one of two numbers, without a branch, so that compilers use vectors. */
 static inline Byte
-smaller(Byte one, Byte other)
+smaller(Byte left, Byte right)
 {
-    return one < other ? one : other;
+    return left < right ? left : right;
 }
 
 /* Count the letters that a text of at most MOST_LETTERS has in common with those of the candidate
    items, four classes at a time. */
 static void
-count_common(const Column *column, const uint32_t *letters, uint32_t others, Byte *common)
+count_common(const Column *column, const uint32_t *letters, uint32_t candidate_number, Byte *common)
 {
     const Byte *rows[CLASSES + 3];
     Byte most[CLASSES + 3] = {0};
     uint32_t number = 0;
     for (size_t k = 0; k < CLASSES; k++) {
         if (letters[k] > 0) {
-            rows[number] = column->letters + k * others;
+            rows[number] = column->letters + k * candidate_number;
             most[number++] = (Byte)letters[k];
         }
     }
     for (uint32_t k = number; k < number + 3; k++) {
         rows[k] = column->letters; /* of which no letters count */
     }
-    memset(common, 0, others);
+    memset(common, 0, candidate_number);
     for (uint32_t k = 0; k < number; k += 4) {
         const Byte *first = rows[k], *second = rows[k + 1], *third = rows[k + 2];
         const Byte *fourth = rows[k + 3];
         Byte one = most[k], two = most[k + 1], three = most[k + 2], four = most[k + 3];
-        for (uint32_t j = 0; j < others; j++) {
+        for (uint32_t j = 0; j < candidate_number; j++) {
             common[j] = (Byte)(common[j] + smaller(first[j], one) + smaller(second[j], two)
                                + smaller(third[j], three) + smaller(fourth[j], four));
         }
@@ -193,11 +195,12 @@ count_common(const Column *column, const uint32_t *letters, uint32_t others, Byt
 /* The largest possible number of letters that a longer text has in common with that of a candidate
    item, some of whose letters may occur more often than they are counted. */
 static uint32_t
-most_common(const Column *column, const uint32_t *letters, uint32_t others, uint32_t place)
+most_common(const Column *column, const uint32_t *letters, uint32_t candidate_number,
+            uint32_t candidate_index)
 {
     uint32_t common = 0;
     for (size_t k = 0; k < CLASSES; k++) {
-        uint32_t times = column->letters[k * others + place];
+        uint32_t times = column->letters[k * candidate_number + candidate_index];
         common += times < MOST_LETTERS && times < letters[k] ? times : letters[k];
     }
     return common;
@@ -207,7 +210,7 @@ most_common(const Column *column, const uint32_t *letters, uint32_t others, uint
    most the number of letters in common, divided by the length of the longer text. The loops over
    candidate items are such that compilers use vectors. */
 static void
-set_bounds(const Search *search, const Column *column, const Leaf *leaf, uint32_t others,
+set_bounds(const Search *search, const Column *column, const Leaf *leaf, uint32_t candidate_number,
            float *bounds)
 {
     const float *shares = column->shares;
@@ -215,14 +218,14 @@ set_bounds(const Search *search, const Column *column, const Leaf *leaf, uint32_
     uint32_t letters[CLASSES];
     count_letters(leaf, letters);
     if (leaf->length > MOST_LETTERS) {
-        for (uint32_t j = 0; j < others; j++) {
-            bounds[j] = (float)most_common(column, letters, others, j)
+        for (uint32_t j = 0; j < candidate_number; j++) {
+            bounds[j] = (float)most_common(column, letters, candidate_number, j)
                         * (shares[j] < share ? shares[j] : share);
         }
         return;
     }
-    count_common(column, letters, others, search->common);
-    for (uint32_t j = 0; j < others; j++) {
+    count_common(column, letters, candidate_number, search->common);
+    for (uint32_t j = 0; j < candidate_number; j++) {
         bounds[j] = (float)search->common[j] * (shares[j] < share ? shares[j] : share);
     }
 }
@@ -271,14 +274,15 @@ number_texts(Search *search, Item *items, uint32_t number, int is_candidate)
 /* Prepare a column of texts that both sides have. If texts repeat, what is known about their
    similarity is kept; `budget` is the number of bounds for which there is room. */
 static int
-make_column(Search *search, Column *column, uint32_t number, uint32_t others, size_t *budget)
+make_column(Search *search, Column *column, uint32_t expected_number, uint32_t candidate_number,
+            size_t *budget)
 {
-    size_t bounds = (size_t)column->expected_number * others;
+    size_t bounds = (size_t)column->expected_number * candidate_number;
     size_t pairs = (size_t)column->expected_number * column->number;
-    column->partners = TAKE(search, const Leaf *, others);
-    column->letters = TAKE(search, Byte, CLASSES * (size_t)others);
-    column->shares = TAKE(search, float, others);
-    if (2 * pairs <= (size_t)number * others && bounds <= *budget) {
+    column->partners = TAKE(search, const Leaf *, candidate_number);
+    column->letters = TAKE(search, Byte, CLASSES * (size_t)candidate_number);
+    column->shares = TAKE(search, float, candidate_number);
+    if (2 * pairs <= (size_t)expected_number * candidate_number && bounds <= *budget) {
         *budget -= bounds;
         column->distances = TAKE(search, uint16_t, pairs);
         column->has_bounds = TAKE(search, uint8_t, column->expected_number);
@@ -288,36 +292,37 @@ make_column(Search *search, Column *column, uint32_t number, uint32_t others, si
         memset(column->distances, 0, pairs * sizeof *column->distances);
         memset(column->has_bounds, 0, column->expected_number);
     } else {
-        bounds = others;
+        bounds = candidate_number;
     }
     column->bounds = TAKE(search, float, bounds);
     if (column->partners == NULL || column->letters == NULL || column->shares == NULL
         || column->bounds == NULL) {
         return FAILED;
     }
-    memset(column->letters, 0, CLASSES * (size_t)others);
-    for (uint32_t j = 0; j < others; j++) {
+    memset(column->letters, 0, CLASSES * (size_t)candidate_number);
+    for (uint32_t j = 0; j < candidate_number; j++) {
         column->partners[j] = NULL;
         column->shares[j] = 0.0F;
     }
     return DONE;
 }
 
+/* Prepare the texts of all paths, and list the paths in `order`. */
 static int
-make_columns(Search *search, uint32_t number, uint32_t others)
+make_columns(Search *search, uint32_t expected_number, uint32_t candidate_number)
 {
-    Item *candidates = &search->items[number];
+    Item *candidates = &search->items[expected_number];
     size_t budget = MOST_BOUNDS;
     search->columns = TAKE(search, Column, search->path_number);
     search->order = TAKE(search, uint32_t, search->path_number);
-    search->common = TAKE(search, Byte, others);
+    search->common = TAKE(search, Byte, candidate_number);
     search->order_number = 0;
     if (search->columns == NULL || search->order == NULL || search->common == NULL) {
         return FAILED;
     }
     memset(search->columns, 0, search->path_number * sizeof *search->columns);
-    if (number_texts(search, search->items, number, 0) != DONE
-        || number_texts(search, candidates, others, 1) != DONE) {
+    if (number_texts(search, search->items, expected_number, 0) != DONE
+        || number_texts(search, candidates, candidate_number, 1) != DONE) {
         return FAILED;
     }
     for (uint32_t path = 0; path < search->path_number; path++) {
@@ -326,7 +331,7 @@ make_columns(Search *search, uint32_t number, uint32_t others)
         if (column->number == 0 || column->expected_number == 0) {
             continue;
         }
-        if (make_column(search, column, number, others, &budget) != DONE) {
+        if (make_column(search, column, expected_number, candidate_number, &budget) != DONE) {
             return FAILED;
         }
         column->characters /= column->number + column->expected_number;
@@ -337,7 +342,7 @@ make_columns(Search *search, uint32_t number, uint32_t others)
         search->order[at] = path;
         search->order_number++;
     }
-    for (uint32_t j = 0; j < others; j++) {
+    for (uint32_t j = 0; j < candidate_number; j++) {
         for (uint32_t k = 0; k < candidates[j].graded_number; k++) {
             const Leaf *leaf = &candidates[j].leaves[candidates[j].graded[k]];
             const Column *column = &search->columns[leaf->path];
@@ -347,7 +352,7 @@ make_columns(Search *search, uint32_t number, uint32_t others)
                 column->shares[j] = letter_share(leaf);
                 count_letters(leaf, letters);
                 for (size_t i = 0; i < CLASSES; i++) {
-                    column->letters[i * others + j] =
+                    column->letters[i * candidate_number + j] =
                         (Byte)(letters[i] < MOST_LETTERS ? letters[i] : MOST_LETTERS);
                 }
             }
@@ -358,27 +363,28 @@ make_columns(Search *search, uint32_t number, uint32_t others)
 
 /* The upper bounds of the similarity of a text with those of the candidate items. */
 static float *
-bounds_of(const Search *search, const Column *column, const Leaf *leaf, uint32_t others)
+bounds_of(const Search *search, const Column *column, const Leaf *leaf, uint32_t candidate_number)
 {
     float *row = column->bounds;
     if (column->has_bounds != NULL) {
-        row += (size_t)leaf->text_number * others;
+        row += (size_t)leaf->text_number * candidate_number;
         if (column->has_bounds[leaf->text_number]) {
             return row;
         }
         column->has_bounds[leaf->text_number] = 1;
     }
-    set_bounds(search, column, leaf, others, row);
+    set_bounds(search, column, leaf, candidate_number, row);
     return row;
 }
 
 /* Enter the candidate leaves that are not graded in an index by their values. */
 static int
-index_leaves(Search *search, const Item *candidates, uint32_t others)
+index_leaves(Search *search, const Item *candidates, uint32_t candidate_number)
 {
     size_t leaves, size = 16;
     const Leaf *begin = candidates[0].leaves;
-    leaves = (size_t)(candidates[others - 1].leaves + candidates[others - 1].number - begin);
+    leaves = (size_t)(candidates[candidate_number - 1].leaves
+                      + candidates[candidate_number - 1].number - begin);
     while (size < leaves) {
         size *= 2;
     }
@@ -390,7 +396,7 @@ index_leaves(Search *search, const Item *candidates, uint32_t others)
     search->mask = size - 1;
     search->is_indexed = 0;
     memset(search->first, 0, size * sizeof *search->first);
-    for (uint32_t j = 0; j < others; j++) {
+    for (uint32_t j = 0; j < candidate_number; j++) {
         for (uint32_t k = 0; k < candidates[j].number; k++) {
             const Leaf *leaf = &candidates[j].leaves[k], **first;
             if (!is_graded(search, leaf)) {
@@ -407,12 +413,12 @@ index_leaves(Search *search, const Item *candidates, uint32_t others)
 /* The similarity of the text at hand and that of a candidate item as by `text_similarity`; known
    ones are remembered. */
 static double
-known_similarity(const Search *search, const Column *column, uint32_t place, Pattern *pattern,
-                 double least)
+known_similarity(const Search *search, const Column *column, uint32_t candidate_index,
+                 Pattern *pattern, double least)
 {
-    const Leaf *leaf = column->own, *partner = column->partners[place];
+    const Leaf *leaf = column->own, *partner = column->partners[candidate_index];
     double longer = leaf->length > partner->length ? leaf->length : partner->length, similarity;
-    float *bound = column->own_bounds + place;
+    float *bound = column->own_bounds + candidate_index;
     uint16_t *known = column->distances;
     if (known != NULL) {
         known += (size_t)leaf->text_number * column->number + partner->text_number;
@@ -437,20 +443,20 @@ known_similarity(const Search *search, const Column *column, uint32_t place, Pat
 #define ROUNDING 1e-5 /* more than that of a float bound, for each leaf */
 
 /* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
-   share. */
+ * minimum similarity. */
 static int
-find_weight(const Search *search, const Item *item, const Item *other, uint32_t place, double share,
-            double *weight)
+find_weight(const Search *search, const Item *expected, const Item *candidate,
+            uint32_t candidate_index, double min_similarity, double *weight)
 {
-    double leaves = bit_count(item->paths | other->paths), total = 0.0, spare;
+    double leaves = bit_count(expected->paths | candidate->paths), total = 0.0, spare;
     double similar[MOST_PATHS];
     leaves = leaves > 0.0 ? leaves : 1.0;
-    spare = (double)search->settled[place] - (share - ROUNDING) * leaves;
+    spare = (double)search->settled[candidate_index] - (min_similarity - ROUNDING) * leaves;
     *weight = -1.0;
     for (uint32_t i = 0; i < search->order_number; i++) {
         const Column *column = &search->columns[search->order[i]];
         if (column->own != NULL) {
-            spare += (double)column->own_bounds[place];
+            spare += (double)column->own_bounds[candidate_index];
         }
     }
     for (uint32_t i = 0; spare >= 0.0 && i < search->order_number; i++) {
@@ -458,41 +464,42 @@ find_weight(const Search *search, const Item *item, const Item *other, uint32_t 
         const Column *column = &search->columns[path];
         Pattern *pattern = &search->patterns[i < MOST_PATTERNS ? i : MOST_PATTERNS - 1];
         double bound;
-        if (column->own == NULL || column->partners[place] == NULL) {
+        if (column->own == NULL || column->partners[candidate_index] == NULL) {
             continue;
         }
-        bound = (double)column->own_bounds[place];
-        similar[path] = known_similarity(search, column, place, pattern, bound - spare);
+        bound = (double)column->own_bounds[candidate_index];
+        similar[path] = known_similarity(search, column, candidate_index, pattern, bound - spare);
         if (similar[path] < -1.0) {
             return FAILED;
         }
         spare -= bound - similar[path];
     }
-    for (uint32_t i = 0; spare >= 0.0 && i < item->graded_number; i++) {
-        const Leaf *leaf = &item->leaves[item->graded[i]];
+    for (uint32_t i = 0; spare >= 0.0 && i < expected->graded_number; i++) {
+        const Leaf *leaf = &expected->leaves[expected->graded[i]];
         const Column *column = &search->columns[leaf->path];
         if (leaf->token->type != IS_TEXT) {
-            const Leaf *partner = leaf_at(other, leaf->path, item->graded[i]);
+            const Leaf *partner = leaf_at(candidate, leaf->path, expected->graded[i]);
             int within = partner == NULL ? 0 : is_within_tolerance(search, leaf, partner);
             if (within < 0) {
                 return FAILED;
             }
             total += within;
-        } else if (column->partners != NULL && column->partners[place] != NULL) {
+        } else if (column->partners != NULL && column->partners[candidate_index] != NULL) {
             total += similar[leaf->path];
         }
     }
     if (spare >= 0.0) {
-        *weight =
-            (total + (double)search->equal[place]) / leaves * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
+        *weight = (total + (double)search->equal[candidate_index]) / leaves * WEIGHT_UNIT + TO_WHOLE
+                  - TO_WHOLE;
     }
     return DONE;
 }
 
+/* Add an edge between two items. */
 static int
-add_edge(Search *search, double weight, uint32_t place, uint32_t other)
+add_edge(Search *search, double weight, uint32_t expected_index, uint32_t candidate_index)
 {
-    Edge edge = {weight, place, other};
+    Edge edge = {weight, expected_index, candidate_index};
     if (search->edge_number == search->edge_capacity) {
         size_t capacity = search->edge_capacity ? 2 * search->edge_capacity : 16;
         Edge *edges = PyMem_Realloc(search->edges, capacity * sizeof *edges);
@@ -507,11 +514,12 @@ add_edge(Search *search, double weight, uint32_t place, uint32_t other)
     return DONE;
 }
 
+/* Compare two numbers for sorting. */
 int
-by_number(const void *one, const void *other)
+by_number(const void *left, const void *right)
 {
-    uint32_t left = *(const uint32_t *)one, right = *(const uint32_t *)other;
-    return (left > right) - (left < right);
+    uint32_t left_number = *(const uint32_t *)left, right_number = *(const uint32_t *)right;
+    return (left_number > right_number) - (left_number < right_number);
 }
 
 /* Count the equal leaves of an item with the candidate items, and list those that have any. */
@@ -537,13 +545,13 @@ count_equal(Search *search, const Item *item, const Leaf *begin)
 
 /* Add the leaves that a rule with a tolerance matches to what is settled. */
 static int
-settle_rules(Search *search, const Item *item, const Item *candidates, uint32_t others)
+settle_rules(Search *search, const Item *item, const Item *candidates, uint32_t candidate_number)
 {
-    memcpy(search->settled, search->equal, others * sizeof *search->settled);
+    memcpy(search->settled, search->equal, candidate_number * sizeof *search->settled);
     for (uint32_t k = 0; k < item->graded_number; k++) {
         uint32_t guess = item->graded[k];
         const Leaf *leaf = &item->leaves[guess];
-        for (uint32_t j = 0; leaf->token->type != IS_TEXT && j < others; j++) {
+        for (uint32_t j = 0; leaf->token->type != IS_TEXT && j < candidate_number; j++) {
             const Leaf *partner = leaf_at(&candidates[j], leaf->path, guess);
             int within = partner == NULL ? 0 : is_within_tolerance(search, leaf, partner);
             if (within < 0) {
@@ -557,7 +565,7 @@ settle_rules(Search *search, const Item *item, const Item *candidates, uint32_t 
 
 /* Set the texts of the expected item at hand; return the last column that has one, or NULL. */
 static const Column *
-set_own_texts(Search *search, const Item *item, uint32_t others)
+set_own_texts(Search *search, const Item *item, uint32_t candidate_number)
 {
     const Column *last = NULL;
     for (uint32_t i = 0; i < search->order_number; i++) {
@@ -568,30 +576,31 @@ set_own_texts(Search *search, const Item *item, uint32_t others)
         Column *column = &search->columns[leaf->path];
         if (leaf->token->type == IS_TEXT && column->partners != NULL) {
             column->own = leaf;
-            column->own_bounds = bounds_of(search, column, leaf, others);
+            column->own_bounds = bounds_of(search, column, leaf, candidate_number);
             last = column;
         }
     }
     return last;
 }
 
-/* Keep those of the candidate items in `near` that can reach the share together with an item. */
+/* Keep those of the candidate items in `near` that can reach the minimum similarity together with
+ * an item. */
 static void
-keep_near(Search *search, const Item *item, const Item *candidates, double share)
+keep_near(Search *search, const Item *item, const Item *candidates, double min_similarity)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < search->near_number; i++) {
-        uint32_t place = search->near[i];
-        int leaves = bit_count(item->paths | candidates[place].paths);
-        double most = (double)search->settled[place];
+        uint32_t candidate_index = search->near[i];
+        int leaves = bit_count(item->paths | candidates[candidate_index].paths);
+        double most = (double)search->settled[candidate_index];
         for (uint32_t k = 0; k < search->order_number; k++) {
             const Column *column = &search->columns[search->order[k]];
             if (column->own != NULL) {
-                most += (double)column->own_bounds[place];
+                most += (double)column->own_bounds[candidate_index];
             }
         }
-        if (most >= (share - ROUNDING) * leaves) {
-            search->near[kept++] = place;
+        if (most >= (min_similarity - ROUNDING) * leaves) {
+            search->near[kept++] = candidate_index;
         }
     }
     search->near_number = kept;
@@ -600,9 +609,10 @@ keep_near(Search *search, const Item *item, const Item *candidates, double share
 /* List all candidate items whose texts are similar enough for the leaves of an item alone, which
    excludes most of them; `last` is the last column with one of its texts. */
 static void
-list_near(Search *search, const Item *item, uint32_t others, const Column *last, double share)
+list_near(Search *search, const Item *item, uint32_t candidate_number, const Column *last,
+          double min_similarity)
 {
-    float least = (float)((share - ROUNDING) * item->number);
+    float least = (float)((min_similarity - ROUNDING) * item->number);
     const float *settled = search->settled, *row = last->own_bounds;
     uint32_t *near = search->near, kept = 0;
     Byte *is_near = search->is_near;
@@ -611,17 +621,17 @@ list_near(Search *search, const Item *item, uint32_t others, const Column *last,
         const Column *column = &search->columns[search->order[k]];
         if (column->own != NULL && column != last) {
             const float *bounds = column->own_bounds;
-            float *most = search->most;
-            for (uint32_t j = 0; j < others; j++) {
+            float *most = search->upper_bounds;
+            for (uint32_t j = 0; j < candidate_number; j++) {
                 most[j] = settled[j] + bounds[j];
             }
             settled = most;
         }
     }
-    for (uint32_t j = 0; j < others; j++) {
+    for (uint32_t j = 0; j < candidate_number; j++) {
         is_near[j] = settled[j] + row[j] >= least;
     }
-    for (uint32_t j = 0; j < others; j += sizeof some) {
+    for (uint32_t j = 0; j < candidate_number; j += sizeof some) {
         memcpy(&some, is_near + j, sizeof some);
         for (uint32_t k = j; some != 0 && k < j + sizeof some; k++) {
             near[kept] = k;
@@ -631,60 +641,61 @@ list_near(Search *search, const Item *item, uint32_t others, const Column *last,
     search->near_number = kept;
 }
 
-/* List the candidate items that can reach the share together with an item (`_near`).
+/* List the candidate items that can reach the minimum similarity together with an item (`_near`).
    Those without an equal leaf are included if graded leaves can be enough. */
 static int
-find_near(Search *search, const Item *item, const Item *candidates, uint32_t others, double share)
+find_near(Search *search, const Item *item, const Item *candidates, uint32_t candidate_number,
+          double min_similarity)
 {
     double size = item->number > search->smallest ? item->number : search->smallest;
-    const Column *last = set_own_texts(search, item, others);
+    const Column *last = set_own_texts(search, item, candidate_number);
     search->near_number = 0;
-    memset(search->equal, 0, search->is_indexed ? others * sizeof *search->equal : 0);
+    memset(search->equal, 0, search->is_indexed ? candidate_number * sizeof *search->equal : 0);
     count_equal(search, item, candidates[0].leaves);
-    if (search->by_rules && settle_rules(search, item, candidates, others) != DONE) {
+    if (search->by_rules && settle_rules(search, item, candidates, candidate_number) != DONE) {
         return FAILED;
     }
-    if ((double)item->graded_number < share * size) {
+    if ((double)item->graded_number < min_similarity * size) {
         qsort(search->near, search->near_number, sizeof *search->near, by_number);
     } else if (last != NULL) {
-        list_near(search, item, others, last, share);
+        list_near(search, item, candidate_number, last, min_similarity);
     } else {
-        for (uint32_t j = 0; j < others; j++) {
+        for (uint32_t j = 0; j < candidate_number; j++) {
             search->near[j] = j;
         }
-        search->near_number = others;
+        search->near_number = candidate_number;
     }
-    keep_near(search, item, candidates, share);
+    keep_near(search, item, candidates, min_similarity);
     return DONE;
 }
 
 /* Make room for what is known about the expected item at hand. */
 static int
-make_bounds(Search *search, uint32_t number, uint32_t others)
+make_bounds(Search *search, uint32_t expected_number, uint32_t candidate_number)
 {
-    search->most = TAKE(search, float, others);
-    search->equal = TAKE(search, float, others);
-    search->settled = search->by_rules ? TAKE(search, float, others) : search->equal;
-    search->is_near = TAKE(search, Byte, (size_t)others + 7);
-    search->near = TAKE(search, uint32_t, (size_t)others + 1);
+    search->upper_bounds = TAKE(search, float, candidate_number);
+    search->equal = TAKE(search, float, candidate_number);
+    search->settled = search->by_rules ? TAKE(search, float, candidate_number) : search->equal;
+    search->is_near = TAKE(search, Byte, (size_t)candidate_number + 7);
+    search->near = TAKE(search, uint32_t, (size_t)candidate_number + 1);
     search->patterns = TAKE(search, Pattern, MOST_PATTERNS);
-    if (search->most == NULL || search->equal == NULL || search->settled == NULL
+    if (search->upper_bounds == NULL || search->equal == NULL || search->settled == NULL
         || search->is_near == NULL || search->near == NULL || search->patterns == NULL) {
         return FAILED;
     }
-    memset(search->is_near + others, 0, 7);
-    memset(search->equal, 0, others * sizeof *search->equal);
+    memset(search->is_near + candidate_number, 0, 7);
+    memset(search->equal, 0, candidate_number * sizeof *search->equal);
     for (int i = 0; i < MOST_PATTERNS; i++) {
         search->patterns[i].leaf = NULL;
     }
     search->smallest = UINT32_MAX;
-    for (uint32_t i = 0; i < number + others; i++) {
+    for (uint32_t i = 0; i < expected_number + candidate_number; i++) {
         Item *item = &search->items[i];
         item->paths = 0;
         for (uint32_t k = 0; k < item->number; k++) {
             item->paths |= (uint64_t)1 << item->leaves[k].path;
         }
-        if (i >= number && item->number < search->smallest) {
+        if (i >= expected_number && item->number < search->smallest) {
             search->smallest = item->number;
         }
     }
@@ -695,23 +706,25 @@ make_bounds(Search *search, uint32_t number, uint32_t others)
 int
 find_edges(Search *search)
 {
-    uint32_t number = search->alignment->expected.rest_number;
-    uint32_t others = search->alignment->candidate.rest_number;
-    const Item *candidates = &search->items[number];
-    double min_weight = search->node->min_weight, share = min_weight / WEIGHT_UNIT - MARGIN;
-    if (make_bounds(search, number, others) != DONE || make_columns(search, number, others) != DONE
-        || index_leaves(search, candidates, others) != DONE) {
+    uint32_t expected_number = search->alignment->expected.rest_number;
+    uint32_t candidate_number = search->alignment->candidate.rest_number;
+    const Item *candidates = &search->items[expected_number];
+    double min_weight = search->node->min_weight,
+           min_similarity = min_weight / WEIGHT_UNIT - MARGIN;
+    if (make_bounds(search, expected_number, candidate_number) != DONE
+        || make_columns(search, expected_number, candidate_number) != DONE
+        || index_leaves(search, candidates, candidate_number) != DONE) {
         return FAILED;
     }
-    for (uint32_t i = 0; i < number; i++) {
+    for (uint32_t i = 0; i < expected_number; i++) {
         const Item *item = &search->items[i];
-        if (find_near(search, item, candidates, others, share) != DONE) {
+        if (find_near(search, item, candidates, candidate_number, min_similarity) != DONE) {
             return FAILED;
         }
         for (uint32_t k = 0; k < search->near_number; k++) {
             uint32_t j = search->near[k];
             double weight;
-            if (find_weight(search, item, &candidates[j], j, share, &weight) != DONE
+            if (find_weight(search, item, &candidates[j], j, min_similarity, &weight) != DONE
                 || (weight >= min_weight && weight >= 0.0
                     && add_edge(search, weight, i, j) != DONE)) {
                 return FAILED;

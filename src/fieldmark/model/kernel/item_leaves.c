@@ -36,6 +36,7 @@ take(Search *search, size_t number, size_t size)
     return block->bytes;
 }
 
+/* Free all memory of a search. */
 void
 free_search(Search *search)
 {
@@ -56,9 +57,9 @@ static uint32_t
 path_of(Search *search, const Byte *bytes, const Token *token, size_t guess)
 {
     for (size_t i = 0; i < search->path_number; i++) {
-        size_t at = (guess + i) % search->path_number;
-        if (is_same_key(bytes, token, search->paths[at].bytes, search->paths[at].token)) {
-            return (uint32_t)at;
+        size_t index = (guess + i) % search->path_number;
+        if (is_same_key(bytes, token, search->paths[index].bytes, search->paths[index].token)) {
+            return (uint32_t)index;
         }
     }
     if (search->path_number == MOST_PATHS) {
@@ -198,6 +199,7 @@ fold_by_python(Search *search, Leaf *leaf, const Document *document)
     return done;
 }
 
+/* Set the number of a leaf, and its hash. */
 static void
 set_number(Leaf *leaf, double number)
 {
@@ -294,6 +296,7 @@ make_search(Search *search)
                : DONE;
 }
 
+/* Read the leaves of the rest of both sides (`all_leaves`). */
 int
 read_leaves(Search *search)
 {
@@ -341,15 +344,17 @@ leaf_value(const Search *search, const Leaf *leaf)
     return text;
 }
 
+/* Compare two leaves by their numbers for sorting. */
 static int
-by_size(const void *one, const void *other)
+by_size(const void *left, const void *right)
 {
-    double left = (*(Leaf *const *)one)->number, right = (*(Leaf *const *)other)->number;
-    return (left > right) - (left < right);
+    double left_number = (*(Leaf *const *)left)->number,
+           right_number = (*(Leaf *const *)right)->number;
+    return (left_number > right_number) - (left_number < right_number);
 }
 
-/* Whether two blanks or unprintable characters are in a text, or characters beyond Latin letters,
-   so that `unified` may change it. */
+/* Whether `unified` may change a text: it has two blanks in a row, unprintable characters, or
+   characters beyond Latin letters. */
 static int
 is_odd(const Search *search, const Leaf *leaf)
 {
@@ -368,6 +373,7 @@ is_odd(const Search *search, const Leaf *leaf)
     return 0;
 }
 
+/* Whether a text may be an ISO date, which has a hyphen after its year. */
 static int
 may_be_date(const Leaf *leaf)
 {
@@ -402,7 +408,7 @@ is_within_tolerance(const Search *search, const Leaf *expected, const Leaf *cand
     const Node *rule = search->paths[expected->path].rule;
     double size = fabs(expected->number), gap = fabs(expected->number - candidate->number);
     double limit = rule->relative * size, slack;
-    PyObject *value, *other, *found = NULL;
+    PyObject *expected_value, *candidate_value, *comparison = NULL;
     int matched = -1;
     if (gap == 0.0) {
         return 1;
@@ -412,19 +418,20 @@ is_within_tolerance(const Search *search, const Leaf *expected, const Leaf *cand
     if (gap + slack < limit || gap > limit + slack) {
         return gap < limit;
     }
-    value = leaf_value(search, expected);
-    other = value == NULL ? NULL : leaf_value(search, candidate);
-    if (other != NULL) {
-        found = PyObject_CallFunctionObjArgs(rule->rule_compare, value, other, NULL);
+    expected_value = leaf_value(search, expected);
+    candidate_value = expected_value == NULL ? NULL : leaf_value(search, candidate);
+    if (candidate_value != NULL) {
+        comparison =
+            PyObject_CallFunctionObjArgs(rule->rule_compare, expected_value, candidate_value, NULL);
     }
-    if (found != NULL && PyTuple_Check(found) && PyTuple_GET_SIZE(found) > 0) {
-        matched = PyObject_IsTrue(PyTuple_GET_ITEM(found, 0)); /* Comparison.matched */
-    } else if (found != NULL) {
+    if (comparison != NULL && PyTuple_Check(comparison) && PyTuple_GET_SIZE(comparison) > 0) {
+        matched = PyObject_IsTrue(PyTuple_GET_ITEM(comparison, 0)); /* Comparison.matched */
+    } else if (comparison != NULL) {
         PyErr_SetString(PyExc_TypeError, "a comparator must return a comparison");
     }
-    Py_XDECREF(value);
-    Py_XDECREF(other);
-    Py_XDECREF(found);
+    Py_XDECREF(expected_value);
+    Py_XDECREF(candidate_value);
+    Py_XDECREF(comparison);
     return matched;
 }
 
@@ -435,13 +442,13 @@ join_group(const Search *search, Leaf **group, size_t *size, Leaf *leaf)
 {
     int near = 0, both = 1;
     for (size_t i = 0; i < *size; i++) {
-        int one = is_within_tolerance(search, group[i], leaf);
-        int other = one < 0 ? one : is_within_tolerance(search, leaf, group[i]);
-        if (other < 0) {
+        int forward = is_within_tolerance(search, group[i], leaf);
+        int backward = forward < 0 ? forward : is_within_tolerance(search, leaf, group[i]);
+        if (backward < 0) {
             return -1;
         }
-        near |= one | other;
-        both &= one & other;
+        near |= forward | backward;
+        both &= forward & backward;
     }
     if (near && !both) {
         return 0;
@@ -543,33 +550,33 @@ path_values(const Search *search, size_t path, int only_odd)
 /* Ask the rule of a path whether its leaves are as similar as by default, perhaps after it has
    replaced them; if not, all rules are applied to pairs of leaves. */
 static int
-ask_rule(Search *search, size_t place)
+ask_rule(Search *search, size_t path_index)
 {
-    Path *path = &search->paths[place];
-    PyObject *values = path_values(search, place, path->only_odd), *told;
+    Path *path = &search->paths[path_index];
+    PyObject *values = path_values(search, path_index, path->only_odd), *answer;
     if (values == NULL) {
         return PyErr_Occurred() ? FAILED : TO_PYTHON;
     }
-    told = PyObject_CallOneArg(path->rule->leaf_rule, values);
-    if (told == Py_None) {
+    answer = PyObject_CallOneArg(path->rule->leaf_rule, values);
+    if (answer == Py_None) {
         search->by_rules = 1;
-    } else if (told != NULL && told != values) {
-        path->leaves = PySequence_List(told);
+    } else if (answer != NULL && answer != values) {
+        path->leaves = PySequence_List(answer);
         if (path->leaves != NULL && PyList_GET_SIZE(path->leaves) != PyList_GET_SIZE(values)) {
             PyErr_SetString(PyExc_ValueError, "a rule must keep the number of leaves");
-            Py_CLEAR(told);
+            Py_CLEAR(answer);
         }
     }
     Py_DECREF(values);
-    Py_XDECREF(told);
-    return told == NULL || PyErr_Occurred() ? FAILED : DONE;
+    Py_XDECREF(answer);
+    return answer == NULL || PyErr_Occurred() ? FAILED : DONE;
 }
 
 /* Replace the leaves at a path as its rule says. */
 static int
-replace_leaves(Search *search, size_t place)
+replace_leaves(Search *search, size_t path)
 {
-    PyObject *leaves = search->paths[place].leaves;
+    PyObject *leaves = search->paths[path].leaves;
     Py_ssize_t next = 0;
     int done = DONE;
     for (size_t i = 0; i < search->number; i++) {
@@ -577,7 +584,7 @@ replace_leaves(Search *search, size_t place)
         for (uint32_t k = 0; done == DONE && k < item->number; k++) {
             Leaf *leaf = &item->leaves[k];
             PyObject *value;
-            if (!is_asked(search, leaf, place, search->paths[place].only_odd)) {
+            if (!is_asked(search, leaf, path, search->paths[path].only_odd)) {
                 continue;
             }
             value = PyList_GET_ITEM(leaves, next++);
@@ -600,15 +607,15 @@ replace_leaves(Search *search, size_t place)
 
 /* Whether the leaves at a path are such that their rule can be applied here. */
 static int
-can_apply(const Search *search, size_t place)
+can_apply(const Search *search, size_t path_index)
 {
-    const Path *path = &search->paths[place];
+    const Path *path = &search->paths[path_index];
     for (size_t i = 0; i < search->number; i++) {
         const Item *item = &search->items[i];
         for (uint32_t k = 0; k < item->number; k++) {
             const Leaf *leaf = &item->leaves[k];
             int type = leaf->token->type;
-            if (leaf->path != place) {
+            if (leaf->path != path_index) {
                 continue;
             }
             if (path->rule->keeps_text
@@ -743,14 +750,16 @@ drop_unshared(Search *search)
 
 /* Whether a path comes before another by its `repr`, in which a quote follows the key. */
 static int
-comes_before(const Path *one, const Path *other)
+comes_before(const Path *left, const Path *right)
 {
-    uint32_t length = one->token->key_length, other_length = other->token->key_length;
-    const Byte *key = one->bytes + one->token->key, *other_key = other->bytes + other->token->key;
+    uint32_t left_length = left->token->key_length, right_length = right->token->key_length;
+    const Byte *left_key = left->bytes + left->token->key,
+               *right_key = right->bytes + right->token->key;
     for (uint32_t i = 0;; i++) {
-        Byte here = i < length ? key[i] : '\'', there = i < other_length ? other_key[i] : '\'';
-        if (here != there || i >= length) {
-            return here < there;
+        Byte left_byte = i < left_length ? left_key[i] : '\'',
+             right_byte = i < right_length ? right_key[i] : '\'';
+        if (left_byte != right_byte || i >= left_length) {
+            return left_byte < right_byte;
         }
     }
 }
@@ -771,8 +780,8 @@ list_graded(Search *search)
     for (size_t i = 0; i < search->path_number; i++) {
         const Path *path = &search->paths[i];
         for (uint32_t j = 0; path->sides == 3 && j < path->token->key_length; j++) {
-            Byte here = path->bytes[path->token->key + j];
-            if (here == '\'' || here >= 0x7F) {
+            Byte byte = path->bytes[path->token->key + j];
+            if (byte == '\'' || byte >= 0x7F) {
                 return TO_PYTHON; /* its `repr` may have other quotes, or an escape */
             }
         }
@@ -800,7 +809,7 @@ list_graded(Search *search)
     return DONE;
 }
 
-/* `is_iso_date`. */
+/* Whether folded text starts with an ISO date (`is_iso_date` in align/leaves.py). */
 int
 is_iso_date(const Leaf *leaf)
 {

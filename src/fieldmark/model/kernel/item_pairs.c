@@ -7,13 +7,13 @@
 
 #include "kernel.h"
 
-/* The values of some items. */
+/* The Python values of some items of a side; NULL for an error. */
 static PyObject *
-item_values(const Side *side, const uint32_t *places, size_t number)
+item_values(const Side *side, const uint32_t *indexes, size_t number)
 {
     PyObject *values = PyList_New(0);
     for (size_t i = 0; values != NULL && i < number; i++) {
-        PyObject *value = value_of(side->document, side->items[places[i]]);
+        PyObject *value = value_of(side->document, side->items[indexes[i]]);
         if (value == NULL || PyList_Append(values, value) < 0) {
             Py_CLEAR(values);
         }
@@ -22,47 +22,52 @@ item_values(const Side *side, const uint32_t *places, size_t number)
     return values;
 }
 
+/* Pair two items that are not equal. */
 static void
-pair_similar(Alignment *alignment, double weight, uint32_t place, uint32_t other)
+pair_similar(Alignment *alignment, double weight, uint32_t expected_index, uint32_t candidate_index)
 {
-    alignment->expected.partners[place] = other;
-    alignment->candidate.partners[other] = place;
-    alignment->similarities[place] = weight / WEIGHT_UNIT;
+    alignment->expected.partners[expected_index] = candidate_index;
+    alignment->candidate.partners[candidate_index] = expected_index;
+    alignment->similarities[expected_index] = weight / WEIGHT_UNIT;
 }
 
-/* Pair the edges of a list (weight, place, other), which are between these items. */
+/* Pair the items of a list of edges (weight, expected, candidate), whose numbers count the items
+   at these indexes. */
 static int
-pair_edges(Alignment *alignment, PyObject *edges, const uint32_t *places, size_t place_number,
-           const uint32_t *others, size_t other_number)
+pair_edges(Alignment *alignment, PyObject *edges, const uint32_t *expected_indexes,
+           size_t expected_number, const uint32_t *candidate_indexes, size_t candidate_number)
 {
-    PyObject *all = PySequence_Fast(edges, "edges must be a list");
-    int done = all == NULL ? FAILED : DONE;
-    for (Py_ssize_t i = 0; done == DONE && i < PySequence_Fast_GET_SIZE(all); i++) {
-        Py_ssize_t place, other;
+    PyObject *list = PySequence_Fast(edges, "edges must be a list");
+    int done = list == NULL ? FAILED : DONE;
+    for (Py_ssize_t i = 0; done == DONE && i < PySequence_Fast_GET_SIZE(list); i++) {
+        Py_ssize_t expected_index, candidate_index;
         double weight;
-        PyObject *edge = PySequence_Fast_GET_ITEM(all, i);
+        PyObject *edge = PySequence_Fast_GET_ITEM(list, i);
         done = FAILED;
         if (!PyTuple_Check(edge)) {
             PyErr_SetString(PyExc_TypeError, "an edge must be a tuple");
-        } else if (PyArg_ParseTuple(edge, "dnn", &weight, &place, &other)) {
-            if (place < 0 || other < 0 || (size_t)place >= place_number
-                || (size_t)other >= other_number) {
+        } else if (PyArg_ParseTuple(edge, "dnn", &weight, &expected_index, &candidate_index)) {
+            if (expected_index < 0 || candidate_index < 0
+                || (size_t)expected_index >= expected_number
+                || (size_t)candidate_index >= candidate_number) {
                 PyErr_SetString(PyExc_IndexError, "an edge is between other items");
             } else {
-                pair_similar(alignment, weight, places[place], others[other]);
+                pair_similar(alignment, weight, expected_indexes[expected_index],
+                             candidate_indexes[candidate_index]);
                 done = DONE;
             }
         }
     }
-    Py_XDECREF(all);
+    Py_XDECREF(list);
     return done;
 }
 
+/* Compare two edges for sorting, those with the largest weight first. */
 static int
-by_weight(const void *one, const void *other)
+by_weight(const void *left, const void *right)
 {
-    double left = ((const Edge *)one)->weight, right = ((const Edge *)other)->weight;
-    return (left < right) - (left > right);
+    double left_weight = ((const Edge *)left)->weight, right_weight = ((const Edge *)right)->weight;
+    return (left_weight < right_weight) - (left_weight > right_weight);
 }
 
 /* Sort numbers and drop duplicates; return how many are left. */
@@ -79,12 +84,12 @@ sort_unique(uint32_t *numbers, size_t number)
     return kept;
 }
 
-/* The place of a number among sorted ones that contain it. */
+/* The index of a number in a sorted list that contains it. */
 static Py_ssize_t
-place_among(const uint32_t *numbers, size_t number, uint32_t wanted)
+index_among(const uint32_t *numbers, size_t number, uint32_t wanted)
 {
-    const uint32_t *found = bsearch(&wanted, numbers, number, sizeof *numbers, by_number);
-    return found - numbers;
+    const uint32_t *match = bsearch(&wanted, numbers, number, sizeof *numbers, by_number);
+    return match - numbers;
 }
 
 /* Let Python select among edges (`select_few`), given only the items that they have. */
@@ -92,54 +97,59 @@ static int
 select_by_python(Search *search, const Edge *edges, size_t number)
 {
     Alignment *alignment = search->alignment;
-    const Side *side = &alignment->expected, *other_side = &alignment->candidate;
-    uint32_t *places = PyMem_New(uint32_t, 2 * number), *others = places + number;
-    size_t place_number, other_number;
-    PyObject *given = NULL, *expected = NULL, *candidate = NULL, *chosen = NULL;
+    const Side *expected_side = &alignment->expected, *candidate_side = &alignment->candidate;
+    uint32_t *expected_indexes = PyMem_New(uint32_t, 2 * number),
+             *candidate_indexes = expected_indexes + number;
+    size_t expected_number, candidate_number;
+    PyObject *edge_list = NULL, *expected_values = NULL, *candidate_values = NULL, *chosen = NULL;
     int done = FAILED;
-    if (places == NULL) {
+    if (expected_indexes == NULL) {
         PyErr_NoMemory();
         return FAILED;
     }
     for (size_t i = 0; i < number; i++) {
-        places[i] = side->rest[edges[i].place];
-        others[i] = other_side->rest[edges[i].other];
+        expected_indexes[i] = expected_side->rest[edges[i].expected];
+        candidate_indexes[i] = candidate_side->rest[edges[i].candidate];
     }
-    place_number = sort_unique(places, number);
-    other_number = sort_unique(others, number);
-    given = PyList_New(0);
-    for (size_t i = 0; given != NULL && i < number; i++) {
+    expected_number = sort_unique(expected_indexes, number);
+    candidate_number = sort_unique(candidate_indexes, number);
+    edge_list = PyList_New(0);
+    for (size_t i = 0; edge_list != NULL && i < number; i++) {
         PyObject *edge = Py_BuildValue(
-            "dnn", edges[i].weight, place_among(places, place_number, side->rest[edges[i].place]),
-            place_among(others, other_number, other_side->rest[edges[i].other]));
-        if (edge == NULL || PyList_Append(given, edge) < 0) {
-            Py_CLEAR(given);
+            "dnn", edges[i].weight,
+            index_among(expected_indexes, expected_number, expected_side->rest[edges[i].expected]),
+            index_among(candidate_indexes, candidate_number,
+                        candidate_side->rest[edges[i].candidate]));
+        if (edge == NULL || PyList_Append(edge_list, edge) < 0) {
+            Py_CLEAR(edge_list);
         }
         Py_XDECREF(edge);
     }
-    expected = item_values(side, places, place_number);
-    candidate = item_values(other_side, others, other_number);
-    if (given != NULL && expected != NULL && candidate != NULL) {
-        chosen =
-            PyObject_CallFunctionObjArgs(search->node->select, given, expected, candidate, NULL);
+    expected_values = item_values(expected_side, expected_indexes, expected_number);
+    candidate_values = item_values(candidate_side, candidate_indexes, candidate_number);
+    if (edge_list != NULL && expected_values != NULL && candidate_values != NULL) {
+        chosen = PyObject_CallFunctionObjArgs(search->node->select, edge_list, expected_values,
+                                              candidate_values, NULL);
     }
     if (chosen != NULL) {
-        done = pair_edges(alignment, chosen, places, place_number, others, other_number);
+        done = pair_edges(alignment, chosen, expected_indexes, expected_number, candidate_indexes,
+                          candidate_number);
     }
-    PyMem_Free(places);
-    Py_XDECREF(given);
-    Py_XDECREF(expected);
-    Py_XDECREF(candidate);
+    PyMem_Free(expected_indexes);
+    Py_XDECREF(edge_list);
+    Py_XDECREF(expected_values);
+    Py_XDECREF(candidate_values);
     Py_XDECREF(chosen);
     return done;
 }
 
-/* How many free edges of the weight at hand an item has. */
+/* How many edges of the current weight an item has to items that are free. */
 typedef struct {
     size_t level; /* the end of the edges with that weight */
     uint32_t edges;
 } Rivals;
 
+/* Count a free edge of an item at a level; return how many it has. */
 static uint32_t
 count_rival(Rivals *rivals, size_t level)
 {
@@ -155,14 +165,14 @@ select_greedily(Search *search)
 {
     Alignment *alignment = search->alignment;
     const Side *expected = &alignment->expected, *candidate = &alignment->candidate;
-    Rivals *ours =
-               PyMem_Calloc((size_t)expected->rest_number + candidate->rest_number, sizeof *ours),
-           *theirs = ours + expected->rest_number;
-    const uint32_t *places = expected->rest, *others = candidate->rest;
+    Rivals *expected_rivals = PyMem_Calloc((size_t)expected->rest_number + candidate->rest_number,
+                                           sizeof *expected_rivals),
+           *candidate_rivals = expected_rivals + expected->rest_number;
+    const uint32_t *expected_indexes = expected->rest, *candidate_indexes = candidate->rest;
     Edge *edges = search->edges;
     size_t end, number = search->edge_number;
     int done = DONE;
-    if (ours == NULL) {
+    if (expected_rivals == NULL) {
         PyErr_NoMemory();
         return FAILED;
     }
@@ -170,32 +180,34 @@ select_greedily(Search *search)
         qsort(edges, number, sizeof *edges, by_weight);
     }
     for (size_t start = 0; done == DONE && start < number; start = end) {
-        size_t free = start, contested = start;
+        size_t free_end = start, contested_end = start;
         double weight = edges[start].weight;
         for (end = start; end < number && edges[end].weight == weight; end++) {
         }
         for (size_t i = start; i < end; i++) {
-            if (expected->partners[places[edges[i].place]] == NOWHERE
-                && candidate->partners[others[edges[i].other]] == NOWHERE) {
-                count_rival(&ours[edges[i].place], end);
-                count_rival(&theirs[edges[i].other], end);
-                edges[free++] = edges[i];
+            if (expected->partners[expected_indexes[edges[i].expected]] == NOWHERE
+                && candidate->partners[candidate_indexes[edges[i].candidate]] == NOWHERE) {
+                count_rival(&expected_rivals[edges[i].expected], end);
+                count_rival(&candidate_rivals[edges[i].candidate], end);
+                edges[free_end++] = edges[i];
             }
         }
-        for (size_t i = start; i < free; i++) {
-            if (ours[edges[i].place].edges > 1 || theirs[edges[i].other].edges > 1) {
-                edges[contested++] = edges[i];
+        for (size_t i = start; i < free_end; i++) {
+            if (expected_rivals[edges[i].expected].edges > 1
+                || candidate_rivals[edges[i].candidate].edges > 1) {
+                edges[contested_end++] = edges[i];
             } else {
-                pair_similar(alignment, weight, places[edges[i].place], others[edges[i].other]);
+                pair_similar(alignment, weight, expected_indexes[edges[i].expected],
+                             candidate_indexes[edges[i].candidate]);
             }
         }
-        if (contested > start) {
+        if (contested_end > start) {
             done = number > MOST_CONTESTED
                        ? TO_PYTHON
-                       : select_by_python(search, edges + start, contested - start);
+                       : select_by_python(search, edges + start, contested_end - start);
         }
     }
-    PyMem_Free(ours);
+    PyMem_Free(expected_rivals);
     return done;
 }
 
@@ -211,7 +223,7 @@ unpair_rest(Alignment *alignment)
     }
 }
 
-/* `select_few`. */
+/* Select among all edges (`select_few`); TO_PYTHON if there are too many. */
 static int
 select_edges(Search *search)
 {
@@ -219,13 +231,13 @@ select_edges(Search *search)
     int contested = 0, done;
     for (size_t i = 0; i < search->edge_number; i++) {
         const Edge *edge = &search->edges[i];
-        contested |= i > 0 && search->edges[i - 1].place == edge->place;
-        next[edge->other] = NOWHERE;
+        contested |= i > 0 && search->edges[i - 1].expected == edge->expected;
+        next[edge->candidate] = NOWHERE;
     }
     for (size_t i = 0; i < search->edge_number; i++) {
         const Edge *edge = &search->edges[i];
-        contested |= next[edge->other] != NOWHERE;
-        next[edge->other] = edge->place;
+        contested |= next[edge->candidate] != NOWHERE;
+        next[edge->candidate] = edge->expected;
     }
     if (!contested || (search->node->flags & GREEDY)) {
         done = select_greedily(search);
@@ -278,36 +290,36 @@ align_similar(const Pair *pair, Node *node, Node *item_node, Alignment *alignmen
     return done;
 }
 
-/* Let Python align the rest: `align_rest(list, places, expected, candidate)`. */
+/* Let Python align the rest: `align_rest(list, indexes, expected, candidate)`. */
 int
 align_by_python(const Pair *pair, const Node *node, Alignment *alignment, const Token *list)
 {
-    const Side *side = &alignment->expected, *other_side = &alignment->candidate;
+    const Side *expected_side = &alignment->expected, *candidate_side = &alignment->candidate;
     PyObject *raw = PyBytes_FromStringAndSize((const char *)BYTES(pair->expected) + list->start,
                                               (Py_ssize_t)list->length);
-    PyObject *places = PyList_New(0), *expected = NULL, *candidate = NULL, *edges = NULL;
+    PyObject *indexes = PyList_New(0), *expected = NULL, *candidate = NULL, *edges = NULL;
     int done = FAILED;
-    for (uint32_t i = 0; places != NULL && i < side->rest_number; i++) {
-        if (append_number(places, (Py_ssize_t)side->rest[i]) != DONE) {
-            Py_CLEAR(places);
+    for (uint32_t i = 0; indexes != NULL && i < expected_side->rest_number; i++) {
+        if (append_number(indexes, (Py_ssize_t)expected_side->rest[i]) != DONE) {
+            Py_CLEAR(indexes);
         }
     }
-    if (raw != NULL && places != NULL) {
-        expected = item_values(side, side->rest, side->rest_number);
-        candidate = item_values(other_side, other_side->rest, other_side->rest_number);
+    if (raw != NULL && indexes != NULL) {
+        expected = item_values(expected_side, expected_side->rest, expected_side->rest_number);
+        candidate = item_values(candidate_side, candidate_side->rest, candidate_side->rest_number);
     }
     if (expected != NULL && candidate != NULL) {
         edges =
-            PyObject_CallFunctionObjArgs(node->align_rest, raw, places, expected, candidate, NULL);
+            PyObject_CallFunctionObjArgs(node->align_rest, raw, indexes, expected, candidate, NULL);
     }
     if (edges == Py_None) {
         done = TO_PYTHON; /* the whole list */
     } else if (edges != NULL) {
-        done = pair_edges(alignment, edges, side->rest, side->rest_number, other_side->rest,
-                          other_side->rest_number);
+        done = pair_edges(alignment, edges, expected_side->rest, expected_side->rest_number,
+                          candidate_side->rest, candidate_side->rest_number);
     }
     Py_XDECREF(raw);
-    Py_XDECREF(places);
+    Py_XDECREF(indexes);
     Py_XDECREF(expected);
     Py_XDECREF(candidate);
     Py_XDECREF(edges);

@@ -16,6 +16,16 @@
    rows.c         rows of results, written and read again              runs/case_rows.py
    module.c       the Python module, and the comparison of a pair
 
+   token      a JSON value: its type, its bytes, and a hash
+   tape       the tokens of a line in the order of the text
+   node       what the plan says about an attribute
+   cell       the outcome of one field as an integer, see model/outcome.py
+   rest       the items of a list that are not equal to an item of the other list
+   edge       two items of the rest that are similar enough to be paired
+   leaf       a value inside an item that is neither empty nor a container
+   graded     of leaves: they can be similar without being equal
+   canonical  of documents: orjson would write the same bytes
+
    Every rule is defined by a Python function, which is named where the rule is implemented; the
    results are the same, byte for byte. What the kernel does not decide, a field, a list or a line,
    is left to that function.
@@ -47,30 +57,31 @@ typedef union {
     void *pointer;
 } Aligned;
 
-/* ---- hashes, seeded ---- */
+/* ---- hashes with a seed: equal values have equal hashes, and the reverse is never assumed ----
+ */
 
 extern uint64_t hash_seed; /* a secret of this process, so that input cannot be made to collide */
 
 /* The upper half of the product of two numbers. */
 static inline uint64_t
-high_product(uint64_t one, uint64_t other)
+high_product(uint64_t left, uint64_t right)
 {
 #if defined(__SIZEOF_INT128__) && !defined(FIELDMARK_PORTABLE)
-    return (uint64_t)((__uint128_t)one * other >> 64);
+    return (uint64_t)((__uint128_t)left * right >> 64);
 #else
-    uint64_t low = (uint32_t)one, high = one >> 32;
-    uint64_t other_low = (uint32_t)other, other_high = other >> 32;
-    uint64_t middle = high * other_low + (low * other_low >> 32);
-    uint64_t cross = low * other_high + (uint32_t)middle;
-    return high * other_high + (middle >> 32) + (cross >> 32);
+    uint64_t left_low = (uint32_t)left, left_high = left >> 32;
+    uint64_t right_low = (uint32_t)right, right_high = right >> 32;
+    uint64_t middle = left_high * right_low + (left_low * right_low >> 32);
+    uint64_t cross = left_low * right_high + (uint32_t)middle;
+    return left_high * right_high + (middle >> 32) + (cross >> 32);
 #endif
 }
 
 /* The halves of the product of two numbers, combined by exclusive or. */
 static inline uint64_t
-folded_product(uint64_t one, uint64_t other)
+folded_product(uint64_t left, uint64_t right)
 {
-    return (one * other) ^ high_product(one, other);
+    return (left * right) ^ high_product(left, right);
 }
 
 /* The number of zero bits below the lowest bit that is set; there is one. */
@@ -103,11 +114,12 @@ bit_count(uint64_t bits)
 
 /* Mix two numbers: both halves of their product. */
 static inline uint64_t
-mixed(uint64_t one, uint64_t other)
+mixed(uint64_t left, uint64_t right)
 {
-    return folded_product(one ^ 0x9E3779B97F4A7C15u, other ^ 0xBF58476D1CE4E5B9u ^ hash_seed);
+    return folded_product(left ^ 0x9E3779B97F4A7C15u, right ^ 0xBF58476D1CE4E5B9u ^ hash_seed);
 }
 
+/* The hash of bytes, read eight at a time. */
 static inline uint64_t
 hash_bytes(const Byte *bytes, size_t length)
 {
@@ -134,26 +146,26 @@ hash_bytes(const Byte *bytes, size_t length)
     return hash;
 }
 
-/* Whether bytes are the same, which are few. */
+/* Whether two short sequences of bytes are the same; `memcmp` is faster for long ones. */
 static inline int
-are_same_bytes(const Byte *one, const Byte *other, size_t length)
+are_same_bytes(const Byte *left, const Byte *right, size_t length)
 {
-    uint64_t word, other_word;
-    if (length >= sizeof word) {
-        size_t last = length - sizeof word;
-        for (size_t i = 0; i < last; i += sizeof word) {
-            memcpy(&word, one + i, sizeof word);
-            memcpy(&other_word, other + i, sizeof word);
-            if (word != other_word) {
+    uint64_t left_word, right_word;
+    if (length >= sizeof left_word) {
+        size_t last = length - sizeof left_word;
+        for (size_t i = 0; i < last; i += sizeof left_word) {
+            memcpy(&left_word, left + i, sizeof left_word);
+            memcpy(&right_word, right + i, sizeof left_word);
+            if (left_word != right_word) {
                 return 0;
             }
         }
-        memcpy(&word, one + last, sizeof word);
-        memcpy(&other_word, other + last, sizeof word);
-        return word == other_word;
+        memcpy(&left_word, left + last, sizeof left_word);
+        memcpy(&right_word, right + last, sizeof left_word);
+        return left_word == right_word;
     }
     for (size_t i = 0; i < length; i++) {
-        if (one[i] != other[i]) {
+        if (left[i] != right[i]) {
             return 0;
         }
     }
@@ -185,6 +197,7 @@ enum {
     NESTED = 16, /* a container with another one inside */
 };
 
+/* A JSON value. The tokens inside a container follow its own. */
 typedef struct {
     uint64_t hash;     /* the same for equal values */
     uint64_t key_hash; /* of the key in its object */
@@ -217,13 +230,16 @@ typedef struct {
     uint8_t next; /* the number of the key that followed it, or 0 */
 } KnownKey;
 
+/* Objects of a file mostly have the same keys in the same order, which are then recognized without
+   reading and hashing them. */
 #define MOST_KNOWN 63    /* keys; as many as there are bits for the keys of an object */
 #define KNOWN_PLACES 128 /* a power of two */
 
+/* Reads lines of a block, one after the other; its memory is used again for the next line. */
 typedef struct {
     const Byte *begin; /* of the line */
-    const Byte *at;
-    const Byte *end;
+    const Byte *at;    /* the next byte to read */
+    const Byte *end;   /* behind the last byte of the line */
     Limits limits;
     KnownKey known[MOST_KNOWN + 1]; /* the first stands for the start of a line */
     uint8_t known_places[KNOWN_PLACES];
@@ -244,6 +260,7 @@ int read_line(Reader *reader, const Byte *begin, const Byte *end);
 
 /* ---- documents.c ---- */
 
+/* The Python object `Document`: an object as JSON that has been checked, but not been parsed. */
 typedef struct {
     PyObject_VAR_HEAD PyObject
         *raw;          /* the bytes of the document, so that it does not keep its block alive */
@@ -270,7 +287,7 @@ extern PyMethodDef line_functions[];
 
 /* ---- plan_nodes.c ---- */
 
-/* What `KernelWalk.describe` says about an attribute, as flags. */
+/* What `_described` in plan/kernel_walk.py says about an attribute, as flags. */
 enum {
     WALKS = 1,       /* objects are walked */
     ALIGNS = 2,      /* lists are aligned */
@@ -283,12 +300,12 @@ enum {
     EXACT = 256,     /* the comparator is `Exact` */
 };
 
-#define MOST_AGREED 256 /* a power of two */
+#define MOST_AGREED 256 /* texts that are kept by node; a power of two */
 
 typedef struct Node Node;
 struct Node {
-    PyObject *node; /* the `AttributeNode` */
-    PyObject *key;  /* bytes */
+    PyObject *attribute; /* the `AttributeNode` */
+    PyObject *key;       /* bytes */
     uint64_t key_hash;
     Node **children;
     size_t number, capacity;
@@ -299,9 +316,9 @@ struct Node {
     int flags;
     long long base;         /* -1 until the attribute is registered */
     PyObject *match;        /* the cell of a match */
-    int text_matches;       /* equal text is a match */
-    int number_matches;     /* equal numbers are a match */
-    int iso_matches;        /* equal dates in ISO format are a match */
+    int text_matches;       /* text is a match of the same text */
+    int number_matches;     /* a number is a match of an equal one of the same type */
+    int iso_matches;        /* a date in ISO format is a match of the same text */
     PyObject *compare;      /* of the comparator, or None if `Walk.compare` has to be called */
     PyObject *leaf_rule;    /* `item_leaves` of its rule, None if it has none, False if it cannot */
     PyObject *rule_compare; /* `compare` of its rule, or None */
@@ -318,9 +335,10 @@ struct Node {
     PyObject **agreed; /* texts that match themselves, as bytes, in places by their hashes */
 };
 
+/* The Python object `Walker`: a plan, and what the walk calls in Python. */
 typedef struct {
     PyObject_HEAD Node *root;
-    PyObject *describe;
+    PyObject *describe;         /* `_described` in plan/kernel_walk.py */
     PyObject *compare;          /* Walk.compare */
     PyObject *classify;         /* Walk.classify */
     PyObject *record;           /* Walk.record_unmatched */
@@ -339,7 +357,7 @@ typedef struct {
     PyObject *extra;            /* ("extra",) */
     PyObject *extra_in_list;    /* ("extra", "in_list") */
     int with_extras;
-    Byte facts[18]; /* of presences, of a wrong value, and of a wrong type */
+    Byte facts[18]; /* of each pair of presences, of a wrong value, and of a wrong type */
 } Walker;
 
 void free_node(Node *node);
@@ -351,6 +369,7 @@ Node *item_of(const Walker *walker, Node *node);
 
 /* ---- walk.c ---- */
 
+/* Two documents that are compared, and the outcomes so far. */
 typedef struct {
     const Walker *walker;
     const Document *expected, *candidate;
@@ -365,11 +384,12 @@ enum { ABSENT, NULL_VALUE, BLANK, VALUE, UNKNOWN };
 
 #define LARGEST_EXACT ((int64_t)1 << 53) /* of integers that are floats; see align/leaves.py */
 
+/* The members of an object, found by their keys. */
 typedef struct {
     const Document *document;
     const Token *object;
     const Token *next; /* where the next key probably is */
-    uint32_t at;       /* its number */
+    uint32_t position; /* its number */
     uint32_t *table;   /* places of tokens by hash of their keys, or NULL for few members */
     size_t size;
 } Members;
@@ -448,6 +468,7 @@ typedef struct {
     uint32_t text_number; /* of its text among the different ones at its path on its side */
 } Leaf;
 
+/* An item of the rest, with its leaves. */
 typedef struct {
     Leaf *leaves;
     uint32_t number;
@@ -492,9 +513,10 @@ typedef struct Block {
     Aligned bytes[];
 } Block;
 
+/* Two items that may be paired; the weight is their similarity times WEIGHT_UNIT, an integer. */
 typedef struct {
     double weight;
-    uint32_t place, other; /* among the rest */
+    uint32_t expected, candidate; /* numbers of the items among the rest of their sides */
 } Edge;
 
 #define WORD 64
@@ -514,9 +536,10 @@ typedef struct {
     uint64_t places[256];
 } Pattern;
 
+/* The search for pairs of similar items among the rest of two lists. */
 typedef struct {
     const Pair *pair;
-    Node *node, *item_node;
+    Node *node, *item_node; /* of the list, and of its items or NULL */
     Alignment *alignment;
     Item *items; /* expected, then candidate */
     size_t number;
@@ -537,14 +560,14 @@ typedef struct {
     const Leaf **first; /* the first candidate leaf of each bucket that is no text, or NULL */
     const Leaf **next;  /* the one after each leaf */
     size_t mask;
-    int is_indexed;    /* whether there is any such leaf */
-    Byte *common;      /* the number of letters that a text has in common with others */
-    float *most;       /* upper bounds of the expected item at hand with each candidate item */
-    float *settled;    /* the part of them that is exact */
-    uint32_t smallest; /* the least number of leaves of a candidate item */
-    float *equal;      /* the number of leaves that are equal and not graded */
-    Byte *is_near;     /* whether a candidate item may be similar enough, then seven zeros */
-    uint32_t *near;    /* those that may be */
+    int is_indexed;      /* whether there is any such leaf */
+    Byte *common;        /* the number of letters that a text has in common with others */
+    float *upper_bounds; /* upper bounds of the expected item at hand with each candidate item */
+    float *settled;      /* the part of them that is exact */
+    uint32_t smallest;   /* the least number of leaves of a candidate item */
+    float *equal;        /* the number of leaves that are equal and not graded */
+    Byte *is_near;       /* whether a candidate item may be similar enough, then seven zeros */
+    uint32_t *near;      /* those that may be */
     uint32_t near_number;
     Pattern *patterns;
     Edge *edges;

@@ -51,7 +51,7 @@ static int
 read_row(LineReader *lines, const Byte *begin, const Byte *end, PyObject **id, PyObject **document)
 {
     Reader *reader = &lines->reader;
-    uint32_t id_place = 0, root = 0;
+    uint32_t id_index = 0, root = 0;
     int done = read_line(reader, begin, end);
     if (done != DONE || reader->tokens[0].type != IS_OBJECT
         || reader->number > SHORT_TAPE + (size_t)(end - begin) / BYTES_PER_TOKEN) {
@@ -59,9 +59,9 @@ read_row(LineReader *lines, const Byte *begin, const Byte *end, PyObject **id, P
     }
     if (lines->id_bytes != NULL) {
         const Token *token;
-        id_place = find_in_row(reader, lines->id_bytes, lines->id_hash);
-        token = &reader->tokens[id_place];
-        if (id_place == 0 || !(token->type == IS_TEXT || token->type == IS_WHOLE)
+        id_index = find_in_row(reader, lines->id_bytes, lines->id_hash);
+        token = &reader->tokens[id_index];
+        if (id_index == 0 || !(token->type == IS_TEXT || token->type == IS_WHOLE)
             || (token->flags & ESCAPED)) {
             return TO_PYTHON;
         }
@@ -73,11 +73,12 @@ read_row(LineReader *lines, const Byte *begin, const Byte *end, PyObject **id, P
             return TO_PYTHON;
         }
     }
-    *id = id_place > 0 ? id_of(reader, &reader->tokens[id_place]) : Py_NewRef(Py_None);
-    *document = (PyObject *)make_document(reader, root, root > 0 ? 0 : id_place, lines->id_key);
+    *id = id_index > 0 ? id_of(reader, &reader->tokens[id_index]) : Py_NewRef(Py_None);
+    *document = (PyObject *)make_document(reader, root, root > 0 ? 0 : id_index, lines->id_key);
     return *id == NULL || *document == NULL ? FAILED : DONE;
 }
 
+/* Whether a line has only white space. */
 static int
 is_blank(const Byte *at, const Byte *end)
 {
@@ -179,7 +180,7 @@ PyDoc_STRVAR(read_doc,
 static PyObject *
 read_block(PyObject *module, PyObject *args)
 {
-    PyObject *raw, *value_key, *ids, *documents, *numbers, *all = NULL;
+    PyObject *raw, *value_key, *ids, *documents, *numbers, *result = NULL;
     LineReader lines = {0};
     Limits *limits = &lines.reader.limits;
     (void)module;
@@ -197,7 +198,7 @@ read_block(PyObject *module, PyObject *args)
         && set_key(lines.id_key, &lines.id_bytes, &lines.id_hash)
         && set_key(value_key, &lines.value_bytes, &lines.value_hash)
         && read_lines(&lines, raw, ids, documents, &numbers) == DONE) {
-        all = PyTuple_Pack(3, ids, documents, numbers);
+        result = PyTuple_Pack(3, ids, documents, numbers);
     }
     Py_XDECREF(ids);
     Py_XDECREF(documents);
@@ -208,7 +209,7 @@ read_block(PyObject *module, PyObject *args)
     Py_XDECREF(lines.value_bytes);
     Py_XDECREF(lines.tags);
     free_reader(&lines.reader);
-    return all;
+    return result;
 }
 
 PyDoc_STRVAR(
@@ -291,10 +292,10 @@ static PyObject *
 find_document(PyObject *module, PyObject *args)
 {
     PyObject *documents, *keys;
-    Py_ssize_t place;
+    Py_ssize_t index;
     uint64_t *hashes;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!nO!", &PyList_Type, &documents, &place, &PyTuple_Type, &keys)) {
+    if (!PyArg_ParseTuple(args, "O!nO!", &PyList_Type, &documents, &index, &PyTuple_Type, &keys)) {
         return NULL;
     }
     hashes = PyMem_New(uint64_t, PyTuple_GET_SIZE(keys));
@@ -310,16 +311,16 @@ find_document(PyObject *module, PyObject *args)
         }
         hashes[i] = hash_bytes((const Byte *)PyBytes_AS_STRING(key), (size_t)PyBytes_GET_SIZE(key));
     }
-    while (place >= 0 && place < PyList_GET_SIZE(documents)) {
-        PyObject *document = PyList_GET_ITEM(documents, place);
+    while (index >= 0 && index < PyList_GET_SIZE(documents)) {
+        PyObject *document = PyList_GET_ITEM(documents, index);
         if (!Py_IS_TYPE(document, &DocumentType)
             || has_any_key((const Document *)document, keys, hashes)) {
             break;
         }
-        place++;
+        index++;
     }
     PyMem_Free(hashes);
-    return PyLong_FromSsize_t(place);
+    return PyLong_FromSsize_t(index);
 }
 
 PyDoc_STRVAR(hash_ids_doc,

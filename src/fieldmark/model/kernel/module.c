@@ -8,6 +8,7 @@
 
 #include "kernel.h"
 
+/* Free a walker. */
 static void
 walker_dealloc(Walker *walker)
 {
@@ -84,17 +85,19 @@ make_outcomes(const Walker *walker)
     return outcomes;
 }
 
+/* Make a walker; the arguments are those of `KernelWalk` in plan/kernel_walk.py. */
 static PyObject *
 walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *root, *given[13];
+    PyObject *root, *objects[13];
     Py_buffer facts;
     int with_extras;
     Walker *walker;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOOOOOO", &root, &with_extras, &facts, &given[0],
-                          &given[1], &given[2], &given[3], &given[4], &given[5], &given[6],
-                          &given[7], &given[8], &given[9], &given[10], &given[11], &given[12])) {
+    if (!PyArg_ParseTuple(args, "Opy*OOOOOOOOOOOOO", &root, &with_extras, &facts, &objects[0],
+                          &objects[1], &objects[2], &objects[3], &objects[4], &objects[5],
+                          &objects[6], &objects[7], &objects[8], &objects[9], &objects[10],
+                          &objects[11], &objects[12])) {
         return NULL;
     }
     if (facts.len != (Py_ssize_t)sizeof walker->facts) {
@@ -104,13 +107,14 @@ walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     walker = (Walker *)type->tp_alloc(type, 0);
     if (walker != NULL) {
-        PyObject **kept[13] = {&walker->describe,   &walker->compare,     &walker->classify,
-                               &walker->record,     &walker->record_item, &walker->record_bare_item,
-                               &walker->similarity, &walker->fold,        &walker->outcomes,
-                               &walker->matched,    &walker->different,   &walker->wrong_type,
-                               &walker->missing};
+        PyObject **fields[13] = {
+            &walker->describe,   &walker->compare,     &walker->classify,
+            &walker->record,     &walker->record_item, &walker->record_bare_item,
+            &walker->similarity, &walker->fold,        &walker->outcomes,
+            &walker->matched,    &walker->different,   &walker->wrong_type,
+            &walker->missing};
         for (int i = 0; i < 13; i++) {
-            *kept[i] = Py_NewRef(given[i]);
+            *fields[i] = Py_NewRef(objects[i]);
         }
         walker->with_extras = with_extras;
         memcpy(walker->facts, facts.buf, sizeof walker->facts);
@@ -169,31 +173,32 @@ PyDoc_STRVAR(
 static PyObject *
 walker_compare(Walker *walker, PyObject *args)
 {
-    PyObject *pairs, *otherwise, *all;
+    PyObject *pairs, *otherwise, *results;
     if (!PyArg_ParseTuple(args, "O!O", &PyList_Type, &pairs, &otherwise)) {
         return NULL;
     }
-    all = PyList_New(0);
-    for (Py_ssize_t i = 0; all != NULL && i < PyList_GET_SIZE(pairs); i++) {
+    results = PyList_New(0);
+    for (Py_ssize_t i = 0; results != NULL && i < PyList_GET_SIZE(pairs); i++) {
         PyObject *pair = Py_NewRef(PyList_GET_ITEM(pairs, i)), *outcomes = NULL;
         if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2
             && Py_IS_TYPE(PyTuple_GET_ITEM(pair, 0), &DocumentType)) {
-            PyObject *found = PyTuple_GET_ITEM(pair, 1);
-            if (found == walker->missing || Py_IS_TYPE(found, &DocumentType)) {
-                outcomes = compare_documents(walker, (Document *)PyTuple_GET_ITEM(pair, 0),
-                                             found == walker->missing ? NULL : (Document *)found);
+            PyObject *candidate = PyTuple_GET_ITEM(pair, 1);
+            if (candidate == walker->missing || Py_IS_TYPE(candidate, &DocumentType)) {
+                outcomes =
+                    compare_documents(walker, (Document *)PyTuple_GET_ITEM(pair, 0),
+                                      candidate == walker->missing ? NULL : (Document *)candidate);
             }
         }
         if (outcomes == NULL && !PyErr_Occurred()) {
             outcomes = PyObject_CallOneArg(otherwise, pair);
         }
-        if (outcomes == NULL || PyList_Append(all, outcomes) < 0) {
-            Py_CLEAR(all);
+        if (outcomes == NULL || PyList_Append(results, outcomes) < 0) {
+            Py_CLEAR(results);
         }
         Py_XDECREF(outcomes);
         Py_DECREF(pair);
     }
-    return all;
+    return results;
 }
 
 static PyMethodDef walker_methods[] = {

@@ -3,10 +3,11 @@
    Invariants: a node exists once for each `AttributeNode`; its properties are read once, when the
    walk first needs them, and do not change.
 
-   Specified by `KernelWalk.describe` in plan/kernel_walk.py, which gives the properties. */
+   Specified by `_described` in plan/kernel_walk.py, which gives the properties. */
 
 #include "kernel.h"
 
+/* Free a node and all nodes below it, which may be NULL. */
 void
 free_node(Node *node)
 {
@@ -17,7 +18,7 @@ free_node(Node *node)
         free_node(node->children[i]);
     }
     free_node(node->item);
-    Py_XDECREF(node->node);
+    Py_XDECREF(node->attribute);
     Py_XDECREF(node->key);
     Py_XDECREF(node->match);
     Py_XDECREF(node->compare);
@@ -41,28 +42,29 @@ free_node(Node *node)
 int
 describe(const Walker *walker, Node *node)
 {
-    PyObject *told = PyObject_CallOneArg(walker->describe, node->node), *given[9];
-    PyObject **kept[9] = {&node->match,        &node->compare,   &node->leaf_rule,
-                          &node->rule_compare, &node->item_path, &node->item_node,
-                          &node->fields,       &node->select,    &node->align_rest};
-    if (told == NULL) {
+    PyObject *description = PyObject_CallOneArg(walker->describe, node->attribute), *objects[9];
+    PyObject **fields[9] = {&node->match,        &node->compare,   &node->leaf_rule,
+                            &node->rule_compare, &node->item_path, &node->item_node,
+                            &node->fields,       &node->select,    &node->align_rest};
+    if (description == NULL) {
         return FAILED;
     }
-    if (!PyArg_ParseTuple(told, "iLpppdpdddOOOOOOOOO", &node->flags, &node->base,
+    if (!PyArg_ParseTuple(description, "iLpppdpdddOOOOOOOOO", &node->flags, &node->base,
                           &node->text_matches, &node->number_matches, &node->iso_matches,
                           &node->min_weight, &node->keeps_text, &node->absolute, &node->relative,
-                          &node->at_zero, &given[0], &given[1], &given[2], &given[3], &given[4],
-                          &given[5], &given[6], &given[7], &given[8])) {
-        Py_DECREF(told);
+                          &node->at_zero, &objects[0], &objects[1], &objects[2], &objects[3],
+                          &objects[4], &objects[5], &objects[6], &objects[7], &objects[8])) {
+        Py_DECREF(description);
         return FAILED;
     }
     for (int i = 0; i < 9; i++) {
-        Py_XSETREF(*kept[i], Py_NewRef(given[i]));
+        Py_XSETREF(*fields[i], Py_NewRef(objects[i]));
     }
-    Py_DECREF(told);
+    Py_DECREF(description);
     return DONE;
 }
 
+/* Make a node for an `AttributeNode`; NULL for an error. */
 Node *
 make_node(const Walker *walker, PyObject *attribute)
 {
@@ -71,7 +73,7 @@ make_node(const Walker *walker, PyObject *attribute)
         PyErr_NoMemory();
         return NULL;
     }
-    node->node = Py_NewRef(attribute);
+    node->attribute = Py_NewRef(attribute);
     if (describe(walker, node) != DONE) {
         free_node(node);
         return NULL;
@@ -79,14 +81,15 @@ make_node(const Walker *walker, PyObject *attribute)
     return node;
 }
 
+/* Enter a child in the table of a node that has room. */
 static void
-enter_child(Node *node, size_t place)
+enter_child(Node *node, size_t index)
 {
-    size_t at = (size_t)node->children[place]->key_hash & (node->table_size - 1);
-    while (node->table[at] != 0) {
-        at = (at + 1) & (node->table_size - 1);
+    size_t slot = (size_t)node->children[index]->key_hash & (node->table_size - 1);
+    while (node->table[slot] != 0) {
+        slot = (slot + 1) & (node->table_size - 1);
     }
-    node->table[at] = (uint32_t)place + 1;
+    node->table[slot] = (uint32_t)index + 1;
 }
 
 /* Make room for one more child, in the list and in the table. */
@@ -124,6 +127,7 @@ grow_children(Node *node)
     return DONE;
 }
 
+/* Whether a node is below the key of a token. */
 static int
 has_key(const Node *node, const Byte *bytes, const Token *token)
 {
@@ -147,7 +151,7 @@ add_child(const Walker *walker, Node *node, const Byte *bytes, const Token *toke
     if (key == NULL) {
         return NULL;
     }
-    attribute = PyObject_CallMethodOneArg(node->node, walker->child, key);
+    attribute = PyObject_CallMethodOneArg(node->attribute, walker->child, key);
     Py_DECREF(key);
     if (attribute == NULL) {
         return NULL;
@@ -194,7 +198,8 @@ Node *
 item_of(const Walker *walker, Node *node)
 {
     if (node->item == NULL && node->item_node == Py_None) {
-        PyObject *made = PyObject_CallMethodOneArg(node->node, walker->item, walker->any_index);
+        PyObject *made =
+            PyObject_CallMethodOneArg(node->attribute, walker->item, walker->any_index);
         Py_XDECREF(made);
         if (made == NULL || describe(walker, node) != DONE) {
             return NULL;

@@ -17,6 +17,7 @@
 
 static int read_value(Reader *reader, Py_ssize_t depth, uint64_t path);
 
+/* Free the memory of a reader. */
 void
 free_reader(Reader *reader)
 {
@@ -55,6 +56,7 @@ end_token(Reader *reader, Token *token)
     token->next = (uint32_t)reader->number;
 }
 
+/* Skip white space, which orjson would not write. */
 static void
 skip_blanks(Reader *reader)
 {
@@ -118,6 +120,7 @@ may_be_blank(const Byte *at)
     }
 }
 
+/* Whether a byte is a hexadecimal digit. */
 static int
 is_hex(Byte letter)
 {
@@ -229,17 +232,17 @@ read_text(Reader *reader, int *flags)
     reader->at++;
     skip_letters(reader, flags);
     while (reader->at < reader->end) {
-        Byte here = *reader->at;
-        if (here == '"') {
+        Byte byte = *reader->at;
+        if (byte == '"') {
             reader->at++;
             return DONE;
         }
-        if (here == '\\') {
+        if (byte == '\\') {
             if (!read_escape(reader, flags)) {
                 return TO_PYTHON;
             }
             skip_letters(reader, flags);
-        } else if (here >= 0x80) {
+        } else if (byte >= 0x80) {
             int length = wide_length(reader->at, reader->end);
             if (length == 0) {
                 return TO_PYTHON;
@@ -247,10 +250,10 @@ read_text(Reader *reader, int *flags)
             *flags |= WIDE | (may_be_blank(reader->at) ? 0 : FILLED);
             reader->at += length;
             skip_letters(reader, flags);
-        } else if (here < 0x20) {
+        } else if (byte < 0x20) {
             return TO_PYTHON;
         } else {
-            *flags |= here != ' ';
+            *flags |= byte != ' ';
             reader->at++;
         }
     }
@@ -346,17 +349,18 @@ read_real(Reader *reader, Token *token, uint64_t number, Py_ssize_t digits, Py_s
     return done;
 }
 
+/* Read an integer or a float. */
 static int
 read_number(Reader *reader)
 {
-    Py_ssize_t place = add_token(reader, IS_WHOLE), digits, significant = 0;
+    Py_ssize_t index = add_token(reader, IS_WHOLE), digits, significant = 0;
     uint64_t number = 0;
     Token *token;
     int negative, done = DONE;
-    if (place < 0) {
+    if (index < 0) {
         return FAILED;
     }
-    token = &reader->tokens[place];
+    token = &reader->tokens[index];
     negative = *reader->at == '-';
     reader->at += negative;
     digits = read_digits(reader, &number, &significant);
@@ -387,34 +391,36 @@ skip_text(Reader *reader, const char *text, size_t length)
     return 1;
 }
 
+/* Read `null`, `true` or `false`. */
 static int
 read_word(Reader *reader, int type, const char *word)
 {
-    Py_ssize_t place = add_token(reader, type);
-    if (place < 0) {
+    Py_ssize_t index = add_token(reader, type);
+    if (index < 0) {
         return FAILED;
     }
     if (!skip_text(reader, word, strlen(word))) {
         return TO_PYTHON;
     }
-    reader->tokens[place].hash = mixed(3, (uint64_t)type);
-    end_token(reader, &reader->tokens[place]);
+    reader->tokens[index].hash = mixed(3, (uint64_t)type);
+    end_token(reader, &reader->tokens[index]);
     return DONE;
 }
 
+/* Read a string as a value. */
 static int
 read_string(Reader *reader)
 {
-    Py_ssize_t place = add_token(reader, IS_TEXT);
+    Py_ssize_t index = add_token(reader, IS_TEXT);
     Token *token;
     int flags;
-    if (place < 0) {
+    if (index < 0) {
         return FAILED;
     }
     if (!read_text(reader, &flags)) {
         return TO_PYTHON;
     }
-    token = &reader->tokens[place];
+    token = &reader->tokens[index];
     token->flags = (uint8_t)flags;
     end_token(reader, token);
     token->hash = hash_bytes(reader->begin + token->start + 1, token->length - 2);
@@ -429,13 +435,15 @@ inherit(Token *outer, const Token *inner)
     outer->flags |= inner->type >= IS_LIST ? NESTED : 0;
 }
 
+/* Read a list; `depth` is how many containers may be inside each other in it, `path` the length of
+   its path. */
 static int
 read_list(Reader *reader, Py_ssize_t depth, uint64_t path)
 {
-    Py_ssize_t place = add_token(reader, IS_LIST);
+    Py_ssize_t index = add_token(reader, IS_LIST);
     uint64_t hash = mixed(4, 4), digits = 1, more_digits = 10;
     uint32_t count = 0;
-    if (place < 0) {
+    if (index < 0) {
         return FAILED;
     }
     reader->at++;
@@ -452,16 +460,16 @@ read_list(Reader *reader, Py_ssize_t depth, uint64_t path)
                 return done;
             }
             hash = mixed(hash, reader->tokens[inner].hash);
-            inherit(&reader->tokens[place], &reader->tokens[inner]);
+            inherit(&reader->tokens[index], &reader->tokens[inner]);
             count++;
         } while (skip(reader, ','));
         if (!skip(reader, ']')) {
             return TO_PYTHON;
         }
     }
-    reader->tokens[place].is.count = count;
-    reader->tokens[place].hash = hash;
-    end_token(reader, &reader->tokens[place]);
+    reader->tokens[index].is.count = count;
+    reader->tokens[index].hash = hash;
+    end_token(reader, &reader->tokens[index]);
     return DONE;
 }
 
@@ -469,10 +477,10 @@ read_list(Reader *reader, Py_ssize_t depth, uint64_t path)
 
 /* Whether the keys of an object are unique; those with the same hash are left to Python. */
 static int
-check_keys(Reader *reader, Py_ssize_t place, uint32_t count)
+check_keys(Reader *reader, Py_ssize_t object, uint32_t count)
 {
     size_t size = 1;
-    uint32_t member = (uint32_t)place + 1;
+    uint32_t member = (uint32_t)object + 1;
     if (count <= FEW_KEYS) {
         uint64_t seen[FEW_KEYS];
         for (uint32_t i = 0; i < count; i++, member = reader->tokens[member].next) {
@@ -500,14 +508,14 @@ check_keys(Reader *reader, Py_ssize_t place, uint32_t count)
     memset(reader->keys, 0, size * sizeof *reader->keys);
     for (uint32_t i = 0; i < count; i++, member = reader->tokens[member].next) {
         uint64_t hash = reader->tokens[member].key_hash | 1; /* 0 is a free place */
-        size_t at = (size_t)(hash >> 1) & (size - 1);
-        while (reader->keys[at] != 0) {
-            if (reader->keys[at] == hash) {
+        size_t slot = (size_t)(hash >> 1) & (size - 1);
+        while (reader->keys[slot] != 0) {
+            if (reader->keys[slot] == hash) {
                 return TO_PYTHON;
             }
-            at = (at + 1) & (size - 1);
+            slot = (slot + 1) & (size - 1);
         }
-        reader->keys[at] = hash;
+        reader->keys[slot] = hash;
     }
     return DONE;
 }
@@ -516,23 +524,23 @@ check_keys(Reader *reader, Py_ssize_t place, uint32_t count)
 static uint8_t
 know_key(Reader *reader, const Byte *text, size_t length, uint64_t hash, int flags)
 {
-    size_t place = (size_t)hash & (KNOWN_PLACES - 1);
-    uint8_t number = reader->known_places[place];
+    size_t slot = (size_t)hash & (KNOWN_PLACES - 1);
+    uint8_t number = reader->known_places[slot];
     while (number != 0) {
         const KnownKey *known = &reader->known[number];
         if (known->hash == hash && known->length == length
             && are_same_bytes(known->text, text, length)) {
             return number;
         }
-        place = (place + 1) & (KNOWN_PLACES - 1);
-        number = reader->known_places[place];
+        slot = (slot + 1) & (KNOWN_PLACES - 1);
+        number = reader->known_places[slot];
     }
     if (reader->known_number == MOST_KNOWN) {
         return 0;
     }
     number = ++reader->known_number;
     reader->known[number] = (KnownKey){text, hash, (uint32_t)length, (uint8_t)flags, 0};
-    reader->known_places[place] = number;
+    reader->known_places[slot] = number;
     return number;
 }
 
@@ -571,15 +579,16 @@ read_key(Reader *reader, Token *token, uint8_t *number, int *is_wide)
                                                                                     : TO_PYTHON;
 }
 
+/* Read an object; `depth` and `path` are as in `read_list`. */
 static int
 read_object(Reader *reader, Py_ssize_t depth, uint64_t path)
 {
-    Py_ssize_t place = add_token(reader, IS_OBJECT);
+    Py_ssize_t index = add_token(reader, IS_OBJECT);
     uint64_t sum = 0;  /* of the hashes of members, so that their order does not matter */
     uint64_t seen = 0; /* a bit for each known key */
     uint32_t count = 0;
     int all_known = 1;
-    if (place < 0) {
+    if (index < 0) {
         return FAILED;
     }
     reader->at++;
@@ -603,21 +612,22 @@ read_object(Reader *reader, Py_ssize_t depth, uint64_t path)
             token->key_length = key.key_length;
             token->key_hash = key.key_hash;
             sum += mixed(key.key_hash, token->hash);
-            inherit(&reader->tokens[place], token);
-            reader->tokens[place].flags |= (uint8_t)is_wide;
+            inherit(&reader->tokens[index], token);
+            reader->tokens[index].flags |= (uint8_t)is_wide;
             count++;
         } while (skip(reader, ','));
         if (!skip(reader, '}')) {
             return TO_PYTHON;
         }
     }
-    reader->tokens[place].is.count = count;
-    reader->tokens[place].hash = mixed(5, sum);
-    end_token(reader, &reader->tokens[place]);
-    return all_known ? DONE : check_keys(reader, place, count);
+    reader->tokens[index].is.count = count;
+    reader->tokens[index].hash = mixed(5, sum);
+    end_token(reader, &reader->tokens[index]);
+    return all_known ? DONE : check_keys(reader, index, count);
 }
 
-/* Read a value that is inside `depth` containers less than the limit. */
+/* Read a value with at most `depth` containers inside each other; `path` is the length of its path.
+ */
 static int
 read_value(Reader *reader, Py_ssize_t depth, uint64_t path)
 {

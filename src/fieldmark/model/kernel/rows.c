@@ -29,6 +29,7 @@ reserve(Writer *writer, size_t more)
     return writer->bytes + writer->length;
 }
 
+/* Write bytes. */
 static int
 write_bytes(Writer *writer, const char *bytes, size_t length)
 {
@@ -43,6 +44,7 @@ write_bytes(Writer *writer, const char *bytes, size_t length)
 
 #define WRITE(writer, text) write_bytes(writer, text, sizeof(text) - 1)
 
+/* Write an integer. */
 static int
 write_whole(Writer *writer, long long number)
 {
@@ -83,6 +85,7 @@ write_by_orjson(Writer *writer, PyObject *value)
     return done;
 }
 
+/* Write a float as orjson does, which writes all but similarities. */
 static int
 write_real(Writer *writer, PyObject *value)
 {
@@ -161,7 +164,7 @@ write_scalar(Writer *writer, PyObject *value)
 
 /* `_comparison`, with its note. */
 static int
-write_comparison(Writer *writer, PyObject *place, PyObject *comparison)
+write_comparison(Writer *writer, PyObject *cell_index, PyObject *comparison)
 {
     static const char *const names[] = {"\"coerced\"", "\"ambiguous\"", "\"approximate\""};
     static const int order[] = {SIMILARITY, SCORE, REASON};
@@ -172,7 +175,7 @@ write_comparison(Writer *writer, PyObject *place, PyObject *comparison)
         return TO_PYTHON;
     }
     done = WRITE(writer, "[");
-    done = done == DONE ? write_scalar(writer, place) : done;
+    done = done == DONE ? write_scalar(writer, cell_index) : done;
     for (int i = 0; done == DONE && i < 3; i++) {
         done = WRITE(writer, ",");
         done = done == DONE ? write_scalar(writer, PyTuple_GET_ITEM(comparison, order[i])) : done;
@@ -197,15 +200,16 @@ write_comparison(Writer *writer, PyObject *place, PyObject *comparison)
     return done == DONE ? WRITE(writer, "]") : done;
 }
 
+/* Write the comparisons of a case by the places of their cells. */
 static int
 write_comparisons(Writer *writer, PyObject *comparisons)
 {
-    PyObject *place, *comparison;
-    Py_ssize_t at = 0;
+    PyObject *cell_index, *comparison;
+    Py_ssize_t position = 0;
     int done = WRITE(writer, ",\"comparisons\":"), number = 0;
-    while (done == DONE && PyDict_Next(comparisons, &at, &place, &comparison)) {
+    while (done == DONE && PyDict_Next(comparisons, &position, &cell_index, &comparison)) {
         done = number++ == 0 ? WRITE(writer, "[") : WRITE(writer, ",");
-        done = done == DONE ? write_comparison(writer, place, comparison) : done;
+        done = done == DONE ? write_comparison(writer, cell_index, comparison) : done;
     }
     return done == DONE ? WRITE(writer, "]") : done;
 }

@@ -10,7 +10,7 @@
 
 #include "kernel.h"
 
-/* `presence`. */
+/* The presence of a value (`presence` in values/presence.py), as far as its flags say. */
 int
 presence_of(const Token *token)
 {
@@ -26,6 +26,7 @@ presence_of(const Token *token)
     return token->flags & (ESCAPED | WIDE) ? UNKNOWN : BLANK;
 }
 
+/* Record a cell. */
 static int
 append_cell(const Pair *pair, long long cell)
 {
@@ -35,13 +36,14 @@ append_cell(const Pair *pair, long long cell)
     return done;
 }
 
+/* Record a match, whose cell is made only once. */
 static int
 append_match(const Pair *pair, const Node *node)
 {
     return PyList_Append(pair->cells, node->match) == 0 ? DONE : FAILED;
 }
 
-/* A value or MISSING. */
+/* The Python value of a token, or MISSING if there is none. */
 static PyObject *
 side_of(const Pair *pair, const Document *document, const Token *token)
 {
@@ -52,18 +54,20 @@ side_of(const Pair *pair, const Document *document, const Token *token)
 static int
 compare_by_python(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
 {
-    PyObject *value = side_of(pair, pair->expected, expected);
-    PyObject *other = value == NULL ? NULL : side_of(pair, pair->candidate, candidate);
-    PyObject *told = NULL;
+    PyObject *expected_value = side_of(pair, pair->expected, expected);
+    PyObject *candidate_value =
+        expected_value == NULL ? NULL : side_of(pair, pair->candidate, candidate);
+    PyObject *result = NULL;
     int done;
-    if (other != NULL) {
-        told = PyObject_CallFunctionObjArgs(pair->walker->compare, node->node, value, other,
-                                            pair->outcomes, NULL);
+    if (candidate_value != NULL) {
+        result =
+            PyObject_CallFunctionObjArgs(pair->walker->compare, node->attribute, expected_value,
+                                         candidate_value, pair->outcomes, NULL);
     }
-    done = told == NULL ? FAILED : DONE;
-    Py_XDECREF(value);
-    Py_XDECREF(other);
-    Py_XDECREF(told);
+    done = result == NULL ? FAILED : DONE;
+    Py_XDECREF(expected_value);
+    Py_XDECREF(candidate_value);
+    Py_XDECREF(result);
     if (done == DONE && node->base < 0 && (node->flags & IS_LEAF)) {
         done = describe(pair->walker, node);
     }
@@ -96,6 +100,7 @@ agreed_place(Node *node, const Token *text)
     return &node->agreed[text->hash & (MOST_AGREED - 1)];
 }
 
+/* Whether a byte is an ASCII digit. */
 int
 is_digit(Byte letter)
 {
@@ -127,13 +132,13 @@ is_iso_day(const Byte *text, uint32_t length)
 
 /* Whether two numbers are equal: 1, 0, or -1 if that is left to Python. */
 static int
-are_equal_numbers(const Token *one, const Token *other)
+are_equal_numbers(const Token *left, const Token *right)
 {
-    const Token *whole = one->type == IS_WHOLE ? one : other;
-    const Token *real = whole == one ? other : one;
-    if (one->type == other->type) {
-        return one->type == IS_WHOLE ? one->is.whole == other->is.whole
-                                     : one->is.real == other->is.real;
+    const Token *whole = left->type == IS_WHOLE ? left : right;
+    const Token *real = whole == left ? right : left;
+    if (left->type == right->type) {
+        return left->type == IS_WHOLE ? left->is.whole == right->is.whole
+                                      : left->is.real == right->is.real;
     }
     if (whole->is.whole > LARGEST_EXACT || whole->is.whole < -LARGEST_EXACT) {
         return -1;
@@ -147,7 +152,7 @@ compare_exactly(const Pair *pair, const Node *node, const Token *expected, const
 {
     static const Byte kinds[] = {0, 1, 1, 2, 2, 3}; /* `kind_of`, by type */
     int is_same_kind = kinds[expected->type] == kinds[candidate->type], equal = 0, done = FAILED;
-    PyObject *place;
+    PyObject *cell_index;
     if (is_same_kind && expected->type == IS_TEXT) {
         int is_variant = (expected->flags | candidate->flags) & VARIANT;
         equal = are_same_text(pair, expected, candidate) ? 1 : is_variant ? -1 : 0;
@@ -159,14 +164,14 @@ compare_exactly(const Pair *pair, const Node *node, const Token *expected, const
     if (equal != 0) {
         return equal < 0 ? TO_PYTHON : append_match(pair, node);
     }
-    place = PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells));
-    if (place != NULL
-        && PyDict_SetItem(pair->comparisons, place,
+    cell_index = PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells));
+    if (cell_index != NULL
+        && PyDict_SetItem(pair->comparisons, cell_index,
                           is_same_kind ? pair->walker->different : pair->walker->wrong_type)
                == 0) {
         done = append_cell(pair, node->base | pair->walker->facts[is_same_kind ? 16 : 17]);
     }
-    Py_XDECREF(place);
+    Py_XDECREF(cell_index);
     return done;
 }
 
@@ -197,34 +202,36 @@ compare_values(const Pair *pair, Node *node, const Token *expected, const Token 
         && memcmp(PyBytes_AS_STRING(*agreed), text, expected->length) == 0) {
         return append_match(pair, node);
     }
-    PyObject *value = value_of(pair->expected, expected);
-    PyObject *other = value == NULL ? NULL : value_of(pair->candidate, candidate);
-    PyObject *arguments[3] = {NULL, value, other}, *found = NULL;
+    PyObject *expected_value = value_of(pair->expected, expected);
+    PyObject *candidate_value =
+        expected_value == NULL ? NULL : value_of(pair->candidate, candidate);
+    PyObject *arguments[3] = {NULL, expected_value, candidate_value}, *comparison = NULL;
     int done = FAILED;
-    if (other != NULL) {
-        found = PyObject_Vectorcall(node->compare, arguments + 1,
-                                    2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (candidate_value != NULL) {
+        comparison = PyObject_Vectorcall(node->compare, arguments + 1,
+                                         2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     }
-    if (found == pair->walker->matched) {
+    if (comparison == pair->walker->matched) {
         done = append_match(pair, node);
         if (agreed != NULL && done == DONE) {
             PyObject *bytes = PyBytes_FromStringAndSize(text, (Py_ssize_t)expected->length);
             done = bytes == NULL ? FAILED : DONE;
             Py_XSETREF(*agreed, bytes);
         }
-    } else if (found != NULL) {
-        PyObject *cell = NULL, *place = PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells));
-        if (place != NULL) {
-            cell = PyObject_CallFunctionObjArgs(pair->walker->classify, node->node, found, value,
-                                                other, pair->outcomes, place, NULL);
+    } else if (comparison != NULL) {
+        PyObject *cell = NULL, *cell_index = PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells));
+        if (cell_index != NULL) {
+            cell = PyObject_CallFunctionObjArgs(pair->walker->classify, node->attribute, comparison,
+                                                expected_value, candidate_value, pair->outcomes,
+                                                cell_index, NULL);
         }
         done = cell != NULL && PyList_Append(pair->cells, cell) == 0 ? DONE : FAILED;
-        Py_XDECREF(place);
+        Py_XDECREF(cell_index);
         Py_XDECREF(cell);
     }
-    Py_XDECREF(value);
-    Py_XDECREF(other);
-    Py_XDECREF(found);
+    Py_XDECREF(expected_value);
+    Py_XDECREF(candidate_value);
+    Py_XDECREF(comparison);
     return done;
 }
 
@@ -252,15 +259,16 @@ are_equal(const Pair *pair, const Node *node, const Token *expected, const Token
 static int
 compare_leaf(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
 {
-    int presence = presence_of(expected), other = presence_of(candidate);
+    int expected_presence = presence_of(expected), candidate_presence = presence_of(candidate);
     if (expected == NULL && ((node->flags & TRUTH_ONLY) || !pair->walker->with_extras)) {
         return DONE;
     }
-    if (node->base < 0 || presence == UNKNOWN || other == UNKNOWN) {
+    if (node->base < 0 || expected_presence == UNKNOWN || candidate_presence == UNKNOWN) {
         return compare_by_python(pair, node, expected, candidate);
     }
-    if (presence != VALUE || other != VALUE) {
-        return append_cell(pair, node->base | pair->walker->facts[presence * 4 + other]);
+    if (expected_presence != VALUE || candidate_presence != VALUE) {
+        return append_cell(
+            pair, node->base | pair->walker->facts[expected_presence * 4 + candidate_presence]);
     }
     if (node->compare == Py_None) {
         return compare_by_python(pair, node, expected, candidate);
@@ -309,6 +317,7 @@ compare(const Pair *pair, Node *node, const Token *expected, const Token *candid
 
 #define FEW_MEMBERS 16
 
+/* Prepare to find members of an object; `close_members` must follow. */
 int
 open_members(Members *members, const Document *document, const Token *object)
 {
@@ -316,7 +325,7 @@ open_members(Members *members, const Document *document, const Token *object)
     members->document = document;
     members->object = object;
     members->next = member;
-    members->at = 0;
+    members->position = 0;
     members->table = NULL;
     if (object->is.count <= FEW_MEMBERS) {
         return DONE;
@@ -341,17 +350,19 @@ open_members(Members *members, const Document *document, const Token *object)
     return DONE;
 }
 
+/* Free the table of members, if there is one. */
 void
 close_members(Members *members)
 {
     PyMem_Free(members->table);
 }
 
+/* Whether two tokens have the same key. */
 int
-is_same_key(const Byte *bytes, const Token *one, const Byte *other_bytes, const Token *other)
+is_same_key(const Byte *left_bytes, const Token *left, const Byte *right_bytes, const Token *right)
 {
-    return one->key_hash == other->key_hash && one->key_length == other->key_length
-           && are_same_bytes(bytes + one->key, other_bytes + other->key, one->key_length);
+    return left->key_hash == right->key_hash && left->key_length == right->key_length
+           && are_same_bytes(left_bytes + left->key, right_bytes + right->key, left->key_length);
 }
 
 /* The member with the key of a token in another document, or NULL. */
@@ -362,17 +373,17 @@ find_member(Members *members, const Byte *bytes, const Token *wanted)
     const Token *tokens = members->document->tokens;
     uint32_t count = members->object->is.count;
     if (members->table == NULL
-        || (members->at < count && is_same_key(own, members->next, bytes, wanted))) {
+        || (members->position < count && is_same_key(own, members->next, bytes, wanted))) {
         /* The next key is probably the one after the last that was found. */
         for (uint32_t i = 0; i < count; i++) {
             const Token *member;
-            if (members->at == count) {
-                members->at = 0;
+            if (members->position == count) {
+                members->position = 0;
                 members->next = members->object + 1;
             }
             member = members->next;
             members->next = &tokens[member->next];
-            members->at++;
+            members->position++;
             if (is_same_key(own, member, bytes, wanted)) {
                 return member;
             }
@@ -389,56 +400,59 @@ find_member(Members *members, const Byte *bytes, const Token *wanted)
     return NULL;
 }
 
-/* `Walk.compare_objects`. */
+/* Compare two objects (`Walk.compare_objects`): the members of the ground truth in its order, then
+   those that only the candidate has. */
 int
 compare_objects(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
 {
     const Walker *walker = pair->walker;
-    const Byte *bytes = BYTES(pair->expected), *other_bytes = BYTES(pair->candidate);
+    const Byte *expected_bytes = BYTES(pair->expected), *candidate_bytes = BYTES(pair->candidate);
     const Token *member = expected + 1;
-    uint32_t found = 0;
-    Members others;
-    int done = open_members(&others, pair->candidate, candidate);
+    uint32_t shared = 0;
+    Members members;
+    int done = open_members(&members, pair->candidate, candidate);
     for (uint32_t i = 0; done == DONE && i < expected->is.count; i++) {
-        Node *child = child_of(walker, node, bytes, member, i);
-        const Token *other = find_member(&others, bytes, member);
-        found += other != NULL;
+        Node *child = child_of(walker, node, expected_bytes, member, i);
+        const Token *counterpart = find_member(&members, expected_bytes, member);
+        shared += counterpart != NULL;
         if (child == NULL) {
             done = FAILED;
-        } else if (other != NULL && are_equal(pair, child, member, other)) {
+        } else if (counterpart != NULL && are_equal(pair, child, member, counterpart)) {
             done = append_match(pair, child);
         } else {
-            done = compare(pair, child, member, other);
+            done = compare(pair, child, member, counterpart);
         }
         member = &pair->expected->tokens[member->next];
     }
-    close_members(&others);
-    if (done != DONE || !walker->with_extras || found == candidate->is.count) {
+    close_members(&members);
+    if (done != DONE || !walker->with_extras || shared == candidate->is.count) {
         return done;
     }
-    done = open_members(&others, pair->expected, expected);
+    done = open_members(&members, pair->expected, expected);
     member = candidate + 1;
     for (uint32_t i = 0; done == DONE && i < candidate->is.count; i++) {
-        if (find_member(&others, other_bytes, member) == NULL) {
-            Node *child = child_of(walker, node, other_bytes, member, i);
+        if (find_member(&members, candidate_bytes, member) == NULL) {
+            Node *child = child_of(walker, node, candidate_bytes, member, i);
             done = child == NULL ? FAILED : compare(pair, child, NULL, member);
         }
         member = &pair->candidate->tokens[member->next];
     }
-    close_members(&others);
+    close_members(&members);
     return done;
 }
 
 /* Mark that the following cells belong to these items (`ItemMark`). */
 static int
-mark_item(const Pair *pair, const Node *node, uint32_t place, uint32_t other, double similarity)
+mark_item(const Pair *pair, const Node *node, uint32_t expected_index, uint32_t candidate_index,
+          double similarity)
 {
     PyObject *values[5] = {
         PyLong_FromSsize_t(PyList_GET_SIZE(pair->cells)),
         Py_NewRef(node->item_path),
-        place == NOWHERE ? Py_NewRef(Py_None) : PyLong_FromUnsignedLong(place),
-        other == NOWHERE ? Py_NewRef(Py_None) : PyLong_FromUnsignedLong(other),
-        place == NOWHERE || other == NOWHERE ? Py_NewRef(Py_None) : PyFloat_FromDouble(similarity),
+        expected_index == NOWHERE ? Py_NewRef(Py_None) : PyLong_FromUnsignedLong(expected_index),
+        candidate_index == NOWHERE ? Py_NewRef(Py_None) : PyLong_FromUnsignedLong(candidate_index),
+        expected_index == NOWHERE || candidate_index == NOWHERE ? Py_NewRef(Py_None)
+                                                                : PyFloat_FromDouble(similarity),
     };
     PyObject *mark = PyTuple_New(5);
     int done = mark != NULL;
@@ -464,16 +478,16 @@ static int
 record_by_python(const Pair *pair, PyObject *function, PyObject *names, const Node *node,
                  const Token *token, int extra)
 {
-    PyObject *value = value_of(extra ? pair->candidate : pair->expected, token), *told = NULL;
-    PyObject *arguments[5] = {node->node, value, pair->outcomes, extra ? Py_True : Py_False,
+    PyObject *value = value_of(extra ? pair->candidate : pair->expected, token), *result = NULL;
+    PyObject *arguments[5] = {node->attribute, value, pair->outcomes, extra ? Py_True : Py_False,
                               Py_True};
     int done;
     if (value != NULL) {
-        told = PyObject_Vectorcall(function, arguments, 3, names);
+        result = PyObject_Vectorcall(function, arguments, 3, names);
     }
-    done = told == NULL ? FAILED : DONE;
+    done = result == NULL ? FAILED : DONE;
     Py_XDECREF(value);
-    Py_XDECREF(told);
+    Py_XDECREF(result);
     return done;
 }
 
@@ -550,17 +564,17 @@ compare_items(const Pair *pair, Node *node, Node *item_node, const Alignment *al
     int done = DONE;
     for (uint32_t i = 0; done == DONE && i < expected->number; i++) {
         uint32_t partner = expected->partners[i];
-        const Token *item = expected->items[i], *other;
+        const Token *item = expected->items[i], *counterpart;
         if (partner == NOWHERE) {
             continue;
         }
-        other = candidate->items[partner];
+        counterpart = candidate->items[partner];
         done = mark_item(pair, node, i, partner, alignment->similarities[i]);
         if (done == DONE) {
             int walked = (item_node->flags & WALKS) && item->type == IS_OBJECT
-                         && other->type == IS_OBJECT && item->is.count > 0;
-            done = walked ? compare_objects(pair, item_node, item, other)
-                          : compare(pair, item_node, item, other);
+                         && counterpart->type == IS_OBJECT && item->is.count > 0;
+            done = walked ? compare_objects(pair, item_node, item, counterpart)
+                          : compare(pair, item_node, item, counterpart);
         }
     }
     for (uint32_t i = 0; done == DONE && i < expected->number; i++) {
@@ -583,7 +597,7 @@ static int
 compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *candidate)
 {
     Alignment alignment = {0};
-    const Side *side = &alignment.expected, *other = &alignment.candidate;
+    const Side *expected_side = &alignment.expected, *candidate_side = &alignment.candidate;
     Node *item_node = NULL;
     int done;
     if (((expected->flags | candidate->flags) & VARIANT) || expected->is.count > MOST_ITEMS
@@ -598,8 +612,8 @@ compare_lists(const Pair *pair, Node *node, const Token *expected, const Token *
         item_node = item_of(pair->walker, node);
         done = item_node != NULL ? DONE : PyErr_Occurred() ? FAILED : TO_PYTHON;
     }
-    if (done == DONE && side->rest_number > 0 && other->rest_number > 0) {
-        if ((uint64_t)side->rest_number * other->rest_number > MOST_PAIRS) {
+    if (done == DONE && expected_side->rest_number > 0 && candidate_side->rest_number > 0) {
+        if ((uint64_t)expected_side->rest_number * candidate_side->rest_number > MOST_PAIRS) {
             done = TO_PYTHON;
         } else {
             done = align_similar(pair, node, item_node, &alignment);
