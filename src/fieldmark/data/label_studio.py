@@ -157,7 +157,7 @@ class _Region:
 
 
 def _task_document(results: list[JsonObject], left_out: LeftOut) -> Rated:
-    """Return the answers by control, the texts of labelled regions by label, and other regions.
+    """Return the answers by control, the texts of labeled regions by label, and other regions.
 
     Their confidences are the scores of predictions.
     """
