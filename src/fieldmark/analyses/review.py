@@ -795,11 +795,10 @@ def _settings(
             "allow_code": allow_code,
             "confidence": None,
         }
-        return with_reader_rules(resolve_settings(**run_options), reading)
+        return resolve_settings(**run_options)
 
     def alone(rules: RulesLike) -> Settings:
-        settings = resolve_settings(rules=rules, default=stored.convention, allow_code=allow_code)
-        return with_reader_rules(settings, reading)
+        return resolve_settings(rules=rules, default=stored.convention, allow_code=allow_code)
 
     ways: list[tuple[RulesLike, Callable[[RulesLike], Settings]]] = []
     if rules is None and (own_rules := stored_rules(stored)) is not None:
@@ -807,12 +806,12 @@ def _settings(
     if read_files or not isinstance(named_rules, str):
         ways.append((named_rules, with_options))
     for possible_rules, resolved in ways:
-        settings = resolved(possible_rules)
+        settings = with_reader_rules(resolved(possible_rules), reading)
         if settings.applied.comparison_sha256 == manifest.convention.comparison_sha256:
             if not any_of:
                 return settings, None
             document = _with_any_of(_document(possible_rules), any_of)
-            return resolved(document), document
+            return with_reader_rules(resolved(document), reading), document
     what = (
         "the rules differ from the rules of the run"
         if rules is not None

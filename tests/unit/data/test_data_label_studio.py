@@ -401,3 +401,21 @@ def test_an_eval_file_compares_regions(saved):
     run = fm.evaluate(file)
     assert run.attributes["regions[].bbox"].fp == 1
     assert f"{saved.parent / 'export.json'}: 1 brush mask not read" in run.notes
+
+
+def test_a_reviewed_run_compares_regions_too(tmp_path):
+    data = export([rectangle(0, 0, 10, 10)], [rectangle(0, 0, 10, 9, label="Bus")])
+    run = fm.score(data, inputs=PRESET, out=tmp_path / "run")
+    fm.add_review(run, "1", "regions[0].class", "accept_candidate")
+    effect = fm.review(run).effect
+    assert (effect.before.micro.f1, effect.after.micro.f1) == (0.5, 1.0)
+    fm.add_review(run, "1", "regions[0].class", "ambiguous")
+    assert fm.review(run).effect.after.attributes["regions[].bbox"].f1 == 1.0
+
+
+def test_a_vote_compares_regions_by_their_overlap():
+    votes = {
+        name: export([], [rectangle(0, 0, 10, height)])
+        for name, height in (("one", 10), ("two", 9.9), ("three", 9.8))
+    }
+    assert fm.consensus(votes, inputs=PRESET).disputed == ()
