@@ -14,6 +14,7 @@ from fieldmark.metrics.counts import verdict_at
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Reason
+from fieldmark.model.reader import LeftOut
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.runs.targets.target import TargetCall, TargetResponse
 from fieldmark.values.annotations import PositiveInt
@@ -79,16 +80,19 @@ class TwoColumns:
 
     name: ClassVar[str] = "two_columns"
 
-    def rows(self, value: JsonValue) -> list[JsonObject]:
+    def rows(self, value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
         """Return a row for each entry of `results`."""
         results = value.get("results") if isinstance(value, dict) else None
         if not isinstance(results, list):
             raise DataError("expected an object with a list of results")
-        return [
-            {"id": str(number), "expected": row["gold"], "candidate": row["model"]}
-            for number, row in enumerate(results, 1)
-            if isinstance(row, dict)
-        ]
+        rows: list[JsonObject] = []
+        for number, row in enumerate(results, 1):
+            if isinstance(row, dict):
+                sides = {"expected": row["gold"], "candidate": row["model"]}
+                rows.append({"id": str(number), **sides})
+            else:
+                left_out.add("result")
+        return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,7 +162,7 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "openai-evals": "fieldmark.data.presets:OpenAiEvals",
         "promptfoo": "fieldmark.data.presets:Promptfoo",
         "inspect": "fieldmark.data.presets:Inspect",
-        "labelstudio": "fieldmark.data.presets:LabelStudio",
+        "labelstudio": "fieldmark.data.label_studio:LabelStudio",
         "textract": "fieldmark.data.presets:Textract",
         "azure-di": "fieldmark.data.presets:AzureDocumentIntelligence",
         "google-docai": "fieldmark.data.presets:GoogleDocumentAi",

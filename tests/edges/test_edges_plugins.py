@@ -148,10 +148,12 @@ def test_readers_of_a_plug_in(example, score, folder):
     (folder / "truth.kv").write_text("id: a\n", "utf-8")
     done = score(truth="truth.kv", candidate="candidate.jsonl")
     assert done.err == "fieldmark: truth.kv: expected lines of the form key=value\n"
-    export = {"results": [{"gold": {"total": 1}, "model": {"total": 1}}]}
+    export = {"results": [{"gold": {"total": 1}, "model": {"total": 1}}, "total"]}
     (folder / "export.json").write_text(json.dumps(export), "utf-8")
     words = ("score", "export.json", "--no-save", "--format", "json", "--from")
-    assert json.loads(example(*words, "two-columns").out)["micro"]["f1"] == 1.0
+    summary = json.loads(example(*words, "two-columns").out)
+    assert summary["micro"]["f1"] == 1.0
+    assert summary["exports"][0]["left_out"] == {"result": 1}
     assert "did you mean 'two_columns'?" in example(*words, "two_colums").err
     assert "reads files with the suffix .kv" in example(*words, "key_values").err
 

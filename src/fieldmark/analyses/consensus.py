@@ -51,6 +51,7 @@ from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import number
 from fieldmark.runs.case_result import FieldResult
 from fieldmark.runs.error_boundary import safe_rules
+from fieldmark.runs.regions import with_reader_rules
 from fieldmark.runs.resume import run_directories
 from fieldmark.runs.run_options import (
     InputsLike,
@@ -592,7 +593,7 @@ def consensus(
         inputs=read,
         allow_code=allow_code,
     )
-    settings = resolve_settings(**options)
+    settings = with_reader_rules(resolve_settings(**options), read)
     vote = MajorityVote(safe_rules(settings.rules))
     votes = _Votes(tuple(named))
     with ExitStack() as stack:

@@ -38,7 +38,7 @@ from fieldmark.runs.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.runs.gates import RunGates, resolve_baseline
 from fieldmark.runs.manifest import make_manifest
 from fieldmark.runs.provider_set import ProviderSet, for_run
-from fieldmark.runs.regions import with_regions
+from fieldmark.runs.regions import with_reader_rules
 from fieldmark.runs.resume import run_directories
 from fieldmark.runs.run_directory import new_run_id
 from fieldmark.runs.run_index import ROOT
@@ -146,7 +146,7 @@ def evaluate_with(
 def check_ready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
     """Raise an error if a judge, a model or the target of an evaluation cannot be used."""
     spec = for_run(spec, offline=offline)
-    settings = with_regions(eval_settings(spec), eval_inputs(spec))
+    settings = with_reader_rules(eval_settings(spec), eval_inputs(spec))
     providers = ProviderSet(settings.rules, spec.evaluators, spec.cases, spec.safety)
     check_ready(spec, providers.unready())
 
@@ -226,7 +226,7 @@ def _prepare(
     gates = RunGates.of(options, spec.gates)
     spec = with_optional_truth(for_run(spec, offline=options["offline"]))
     inputs = eval_inputs(spec)
-    settings = with_regions(eval_settings(spec), inputs)
+    settings = with_reader_rules(eval_settings(spec), inputs)
     gates.check_names(settings, lambda: _empty_summaries(spec))
     models = (settings.rules, spec.evaluators, spec.cases, spec.safety)
     providers = ProviderSet(*models, target=spec.target)

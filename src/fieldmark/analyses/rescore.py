@@ -17,7 +17,7 @@ from fieldmark.analyses.run_result import RunResult, run_result
 from fieldmark.analyses.saved_run import RecountedRun, RunLike, resampling_of, stored_run
 from fieldmark.data.file_blocks import IrregularLinesError, nth_line_offsets
 from fieldmark.data.input_files import is_url, open_file, redacted_url
-from fieldmark.data.inputs import Coverage, Inputs
+from fieldmark.data.inputs import Coverage
 from fieldmark.data.pairing import ReadStatistics
 from fieldmark.data.partitions import LineRange, Partition
 from fieldmark.errors import ConfigError, DataError, Location, OptionError
@@ -48,7 +48,7 @@ from fieldmark.runs.manifest import Manifest
 from fieldmark.runs.partition_worker import NumberedPartition, PartitionResult, Task
 from fieldmark.runs.process_engine import run_partitions
 from fieldmark.runs.provider_set import ProviderSet, for_run
-from fieldmark.runs.regions import with_regions
+from fieldmark.runs.regions import reader_convention, stored_reading, with_reader_rules
 from fieldmark.runs.resume import new_run_directory
 from fieldmark.runs.run_directory import LONGEST_ROW
 from fieldmark.runs.run_options import (
@@ -213,8 +213,7 @@ def prepare_rules(
     summary = stored.complete_summary
     settings = resolve_settings(default=stored.convention, **options)
     stream = StoredPairs(stored, numbers=numbers, keep_results=keep)
-    if stream.format_in is not None:
-        settings = with_regions(settings, Inputs(format_in=stream.format_in))
+    settings = with_reader_rules(settings, stored_reading(summary))
     safety = settings.safety or cast("SafetyJudge | None", stream.safety)
     confidence = settings.confidence
     if summary.confidence is not None:  # confidences were read and scaled when the run was made
@@ -403,7 +402,9 @@ def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) 
     """Return the convention to apply; a convention that compares differently is an error."""
     convention = run.convention
     try:
-        wanted = convention if name is None else find_convention(name)
+        wanted = convention
+        if name is not None:
+            wanted = reader_convention(find_convention(name), stored_reading(run.summary))
         target = wanted.with_options(options)
     except OptionError as error:
         raise ConfigError.of(str(error)) from error
@@ -444,6 +445,7 @@ def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
         warnings=old.warnings,
         structural_warnings=old.structural_warnings,
         input_warnings=old.input_warnings,
+        exports=old.exports,
     )
 
 

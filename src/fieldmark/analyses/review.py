@@ -44,6 +44,7 @@ from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.labels import Label
 from fieldmark.runs.provider_set import ProviderSet, for_run
+from fieldmark.runs.regions import stored_reading, with_reader_rules
 from fieldmark.runs.reviews import (
     Change,
     Decision,
@@ -784,6 +785,7 @@ def _settings(
         )
     options = manifest.options or {}
     named_rules = rules if rules is not None else cast("RulesLike", options.get("rules"))
+    reading = stored_reading(stored.summary)
 
     def with_options(rules: RulesLike) -> Settings:
         run_options: RunOptions = {
@@ -804,12 +806,12 @@ def _settings(
     if read_files or not isinstance(named_rules, str):
         ways.append((named_rules, with_options))
     for possible_rules, resolved in ways:
-        settings = resolved(possible_rules)
+        settings = with_reader_rules(resolved(possible_rules), reading)
         if settings.applied.comparison_sha256 == manifest.convention.comparison_sha256:
             if not any_of:
                 return settings, None
             document = _with_any_of(_document(possible_rules), any_of)
-            return resolved(document), document
+            return with_reader_rules(resolved(document), reading), document
     what = (
         "the rules differ from the rules of the run"
         if rules is not None

@@ -16,7 +16,7 @@ from fieldmark.runs.error_boundary import check_safety
 from fieldmark.runs.gates import RunGates, resolve_baseline
 from fieldmark.runs.manifest import ManifestInput, make_manifest
 from fieldmark.runs.provider_set import ProviderSet, for_run
-from fieldmark.runs.regions import with_regions
+from fieldmark.runs.regions import with_reader_rules
 from fieldmark.runs.run_options import (
     RunOptions,
     ScoreOptions,
@@ -93,8 +93,7 @@ def prepare_score(
         reading = replace(reading, context=True)
     settings = resolve_settings(**options)
     reading = replace(reading, confidences=settings.confidence)
-    if reading.format_in is not None:
-        settings = with_regions(settings, reading)
+    settings = with_reader_rules(settings, reading)
     settings = replace(
         settings,
         rules=for_run(settings.rules, offline=options["offline"]),

@@ -52,6 +52,7 @@ from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import cost_facts, input_text, mistake_counts, outcome_text, score_text
 from fieldmark.rules.rule_catalog import normalization
 from fieldmark.runs.case_result import CaseResult, FieldResult
+from fieldmark.runs.regions import stored_reading, with_reader_rules
 from fieldmark.runs.settings import resolve_settings
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.json_text import strict_json
@@ -435,6 +436,7 @@ class RunRules:
             return
         try:
             settings = resolve_settings(rules=cast("dict[str, object]", stored))
+            settings = with_reader_rules(settings, stored_reading(run.summary))
         except ConfigError:
             return
         # Only the rules of the run have its hash: rules with a model are stored without the model.

@@ -48,6 +48,7 @@ from fieldmark.errors import DataError, Location, with_hint
 from fieldmark.model.case import Case, CaseContext, CaseInput, UnparsedDocuments
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, DOCUMENTS, unparsed
+from fieldmark.model.reader import ReadExport
 from fieldmark.values.arrays import np
 from fieldmark.values.json_text import all_finite
 from fieldmark.values.text import plural
@@ -491,6 +492,11 @@ class PairStream:
     def coverage(self) -> Coverage:
         """The counts so far."""
         return self._builder.coverage
+
+    @property
+    def exports(self) -> tuple[ReadExport, ...]:
+        """The exports of tools among the inputs, and what was left out of them so far."""
+        return tuple(filter(None, (side.source.read_export() for side in self.sides)))
 
     @property
     def non_finite(self) -> bool:

@@ -3,17 +3,34 @@
 The rows of evaluation tools keep the keys of the export, so that other keys can be named; rows of
 services contain only the prediction and, in a document of its own, its confidences. A file in
 another form, or in an unknown version of a format, is an error that describes the expected form.
+Parts of an export that are not read are counted.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from fieldmark import registry
+from fieldmark.align.greedy import Greedy
+from fieldmark.compare.exact import Ignore
+from fieldmark.compare.iou import Iou
+from fieldmark.data.export_parts import (
+    NotExportedError,
+    Rated,
+    ReadExport,
+    collect,
+    count_other_lists,
+    document_rows,
+    export_reader,
+    not_readable,
+    objects,
+    rated_list,
+    rated_object,
+    value_at,
+)
 from fieldmark.data.input_files import (
     STDIN,
     InputFile,
@@ -23,23 +40,32 @@ from fieldmark.data.input_files import (
     open_stdin,
     read_whole,
 )
-from fieldmark.data.inputs import InputLike, RowsAre
+from fieldmark.data.inputs import InputLike, Inputs, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Role, Row, UnreadableRow, parse_bytes
 from fieldmark.data.json_rows import ValueSource, ensure_documents, is_record, to_json_value
 from fieldmark.data.rows import DerivedSource, RowBlock, RowSource
 from fieldmark.data.sources import DirectorySource
-from fieldmark.errors import DataError, Location, OptionError, with_location
+from fieldmark.errors import DataError, FieldmarkError, Location, OptionError, with_location
 from fieldmark.metrics.detections import class_names
 from fieldmark.model.case import CaseContext
-from fieldmark.model.json import JsonObject, JsonValue, Missing
-from fieldmark.model.reader import ExportReader
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.reader import ExportReader, LeftOut
+from fieldmark.model.rule import Rule
 from fieldmark.registry import Plugin
+from fieldmark.values.geometry import BoxFormat
 from fieldmark.values.json_text import LIMITS, Limits
-from fieldmark.values.paths import resolve
-from fieldmark.values.value_confidences import CONFIDENCE_KEY
 
-_ReadExport: TypeAlias = Callable[[JsonValue], list[JsonObject]]
 _LINE_ITEMS: Final = "line_items"
+
+
+def reader_rules(options: Inputs) -> tuple[Rule, ...]:
+    """Return the rules that the reader of the inputs declares for the fields that it makes."""
+    if options.format_in is not None:
+        return COCO_RULES
+    if options.preset is None:
+        return ()
+    strategy = registry.load(Plugin.READERS, options.preset)
+    return cast("tuple[Rule, ...]", getattr(strategy, "rules", ()))
 
 
 def read_preset(source: RowSource, preset: str) -> RowSource:
@@ -50,16 +76,22 @@ def read_preset(source: RowSource, preset: str) -> RowSource:
         message = f"reader {preset!r} reads files with the suffix {suffixes} without --from"
         raise OptionError("preset", message)
 
-    def read(value: JsonValue) -> list[JsonObject]:
+    def read(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
         try:
-            return list(cast("ExportReader", reader).rows(value))
-        except DataError:
+            rows = cast("ExportReader", reader).rows(value, left_out)
+        except FieldmarkError:
             raise
         except Exception as error:  # of a plug-in
-            raise _not_readable(preset, f"{type(error).__name__}: {error}") from error
+            raise not_readable(preset, f"{type(error).__name__}: {error}") from error
+        # A truth of null is no truth: otherwise every value of the prediction would be extra.
+        return [
+            {key: value for key, value in row.items() if key != "expected" or value is not None}
+            for row in rows
+        ]
 
     if isinstance(source, DirectorySource):
         directory = _PresetDirectory(source.name, source, read)
+        directory.tool = preset
         first = next(directory.blocks()).rows[0]
         if isinstance(first, UnreadableRow):
             raise DataError(first.reason, source.location(0))
@@ -72,15 +104,17 @@ def read_preset(source: RowSource, preset: str) -> RowSource:
         if unreadable is not None:
             raise DataError(unreadable.reason, Location(source.name))
         value = cast("list[JsonValue]", rows)
+    left_out = LeftOut()
     try:
-        exported = read(value)
+        exported = read(value, left_out)
         if not exported:
-            raise _not_readable(preset, "no rows in the export")
+            raise not_readable(preset, "no rows in the export")
     except DataError as error:
         raise with_location(error, Location(source.name)) from None
     source.close()
     converted = ValueSource(source.name, cast("list[JsonValue]", exported))
     converted.bytes_total = converted.bytes_read = source.bytes_total
+    converted.tool, converted.left_out[0] = preset, left_out
     return converted
 
 
@@ -88,7 +122,7 @@ def read_preset(source: RowSource, preset: str) -> RowSource:
 class _PresetDirectory(DerivedSource):
     """A directory with one document of a service per file."""
 
-    read: _ReadExport
+    read: ReadExport
 
     def __post_init__(self) -> None:
         DerivedSource.__post_init__(self)
@@ -97,13 +131,16 @@ class _PresetDirectory(DerivedSource):
     def blocks(self) -> Iterator[RowBlock]:
         """Read the documents; a file with several is unreadable."""
         for block in self._source_blocks():
-            yield RowBlock(list(map(self._row, block.rows)), block.positions, block.ids)
+            rows = list(map(self._row, block.rows, block.positions))
+            yield RowBlock(rows, block.positions, block.ids)
 
-    def _row(self, row: Row) -> Row:
+    def _row(self, row: Row, position: int) -> Row:
         if isinstance(row, UnreadableRow):
             return row
+        # By position, because blocks can be read several times.
+        left_out = self.left_out[position] = LeftOut()
         try:
-            rows = self.read(row)
+            rows = self.read(row, left_out)
         except DataError as error:
             return UnreadableRow(error.message)
         if len(rows) != 1:
@@ -111,113 +148,60 @@ class _PresetDirectory(DerivedSource):
         return {key: value for key, value in rows[0].items() if key != "id"}
 
 
-class _NotExportedError(Exception):
-    """A value is not an export of the tool; the message says why."""
-
-
-def _not_readable(preset: str, reason: str) -> DataError:
-    return DataError(f"not an export that --from {preset} can read: {reason}")
-
-
-def _objects(value: JsonValue) -> list[JsonObject]:
-    """Return the objects of a list, or nothing if it is something else."""
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        return []
-    return cast("list[JsonObject]", value)
-
-
-def _at(value: JsonValue, path: str) -> JsonValue:
-    """Return the value at a path, or null."""
-    resolved = resolve(value, path)
-    return None if isinstance(resolved, Missing) else resolved
-
-
 # --- services -------------------------------------------------------------------------------------
 
 
-class _Rated(NamedTuple):
-    """A value with its confidence, and for an object or a list the confidences of its parts."""
+_PAGE_TEXT: Final = frozenset(("PAGE", "LINE", "WORD"))
+_LAYOUT: Final = "LAYOUT_"
+_WITH_PARTS: Final = frozenset(("KEY_VALUE_SET", "QUERY", "TABLE", "CELL", "MERGED_CELL"))
+_SIGNATURE: Final = "SIGNATURE"
+_BLOCK_NOUNS: Final = {
+    "KEY_VALUE_SET": "form",
+    "QUERY": "query",
+    "QUERY_RESULT": "query answer",
+    "SELECTION_ELEMENT": "check box",
+    _SIGNATURE: "signature",
+    "TABLE": "table",
+}
+_EXPENSE_KEYS: Final = frozenset(("SummaryFields", "LineItemGroups", "Blocks"))
 
-    value: JsonValue
-    confidence: JsonValue = None
-
-    def with_default(self, confidence: JsonValue) -> _Rated:
-        """Return the same with a confidence for all parts that have none."""
-        return (
-            self if confidence is None else _Rated(self.value, _filled(self.confidence, confidence))
-        )
-
-
-def _filled(confidences: JsonValue, default: JsonValue) -> JsonValue:
-    if isinstance(confidences, dict):
-        return {key: _filled(inner, default) for key, inner in confidences.items()}
-    if isinstance(confidences, list):
-        return [_filled(inner, default) for inner in confidences]
-    return default if confidences is None else confidences
+_Blocks: TypeAlias = Mapping[str, JsonObject]
 
 
-def _rated_object(parts: Mapping[str, _Rated]) -> _Rated:
-    return _Rated(
-        {name: part.value for name, part in parts.items()},
-        {name: part.confidence for name, part in parts.items()},
-    )
-
-
-def _rated_list(parts: Iterable[_Rated]) -> _Rated:
-    items = list(parts)
-    return _Rated([part.value for part in items], [part.confidence for part in items])
-
-
-def _rows(documents: Iterable[_Rated]) -> list[JsonObject]:
-    """Return the rows of the documents of one file, which are numbered if there are several."""
-    rated = list(documents)
-    several = len(rated) > 1
-    return [
-        {
-            **({"id": str(number)} if several else {}),
-            "candidate": document.value,
-            CONFIDENCE_KEY: document.confidence,
-        }
-        for number, document in enumerate(rated, start=1)
-    ]
-
-
-def _collect(pairs: Iterable[tuple[str, _Rated]]) -> _Rated:
-    """Return fields by name; a name with several different values has a list of them.
-
-    A value that occurs several times has its first confidence.
-    """
-    fields: dict[str, list[_Rated]] = {}
-    for name, rated in pairs:
-        occurrences = fields.setdefault(name, [])
-        if rated.value not in [occurrence.value for occurrence in occurrences]:
-            occurrences.append(rated)
-    return _rated_object(
-        {
-            name: occurrences[0] if len(occurrences) == 1 else _rated_list(occurrences)
-            for name, occurrences in fields.items()
-        }
-    )
-
-
-def _merged(*documents: _Rated) -> _Rated:
-    """Return one document with the fields of several."""
-    objects = [(document.value, document.confidence) for document in documents]
-    values = {key: part for value, _ in objects for key, part in cast("JsonObject", value).items()}
-    rated = {key: part for _, own in objects for key, part in cast("JsonObject", own).items()}
-    return _Rated(values, rated)
-
-
-def _textract(value: JsonValue) -> list[JsonObject]:
-    expenses = _objects(_at(value, "ExpenseDocuments"))
+def _textract(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
+    blocks = {
+        str(block.get("Id", f"#{index}")): block
+        for index, block in enumerate(objects(value_at(value, "Blocks"), "block", left_out))
+    }
+    expenses = objects(value_at(value, "ExpenseDocuments"), "expense document", left_out)
     if expenses:
-        return _rows(map(_expense, expenses))
-    blocks = {str(block.get("Id")): block for block in _objects(_at(value, "Blocks"))}
-    document = _merged(_textract_forms(blocks), _textract_queries(blocks))
-    if not document.value:
+        _count_blocks(blocks, (), left_out)
+        return document_rows([_expense(expense, left_out) for expense in expenses])
+    fields = [*_textract_forms(blocks, left_out), *_textract_queries(blocks, left_out)]
+    if not fields:
         reason = "no ExpenseDocuments, and no forms or queries in Blocks"
-        raise _NotExportedError(reason)
-    return _rows([document])
+        raise NotExportedError(reason)
+    _count_blocks(blocks, ("KEY_VALUE_SET", "QUERY"), left_out)
+    return document_rows([collect(fields, left_out)])
+
+
+def _count_blocks(blocks: _Blocks, read: Collection[str], left_out: LeftOut) -> None:
+    """Count the blocks of types that are not read, except for the text and layout of pages.
+
+    A part of a form, a query or a table is counted with it, but a signature always.
+    """
+    parts = {
+        part
+        for block in blocks.values()
+        if block.get("BlockType") in _WITH_PARTS
+        for part in _related(block)
+    }
+    for block_id, block in blocks.items():
+        kind = str(block.get("BlockType"))
+        part = block_id in parts and kind != _SIGNATURE
+        text = kind in _PAGE_TEXT or kind.startswith(_LAYOUT)
+        if not (part or text or (kind in read and (kind != "KEY_VALUE_SET" or _is_key(block)))):
+            left_out.add(_BLOCK_NOUNS.get(kind, f"{kind} block"))
 
 
 def _percentage(*values: JsonValue) -> JsonValue:
@@ -226,157 +210,187 @@ def _percentage(*values: JsonValue) -> JsonValue:
     return None if number is None else f"{number}%"
 
 
-def _expense(expense: JsonObject) -> _Rated:
-    document = _collect(map(_expense_field, _objects(expense.get("SummaryFields"))))
-    items: list[_Rated] = []
-    for group in _objects(expense.get("LineItemGroups")):
-        for item in _objects(group.get("LineItems")):
-            fields = map(_expense_field, _objects(item.get("LineItemExpenseFields")))
+def _expense(expense: JsonObject, left_out: LeftOut) -> Rated:
+    count_other_lists(expense, _EXPENSE_KEYS, left_out)
+    for block in objects(expense.get("Blocks"), "block", left_out):
+        _count_blocks({"": block}, (), left_out)
+    items: list[Rated] = []
+    for group in objects(expense.get("LineItemGroups"), "line item group", left_out):
+        for item in objects(group.get("LineItems"), "line item", left_out):
+            cells = objects(item.get("LineItemExpenseFields"), "line item field", left_out)
             # The text of the whole row repeats its cells.
-            items.append(_collect(named for named in fields if named[0] != "EXPENSE_ROW"))
-    return _merged(document, _rated_object({_LINE_ITEMS: _rated_list(items)}))
+            named = [field for field in map(_expense_field, cells) if field[0] != "EXPENSE_ROW"]
+            items.append(collect(named, left_out))
+    summary = objects(expense.get("SummaryFields"), "summary field", left_out)
+    return collect(map(_expense_field, summary), left_out, {_LINE_ITEMS: items})
 
 
-def _expense_field(field: JsonObject) -> tuple[str, _Rated]:
+def _expense_field(field: JsonObject) -> tuple[str, Rated]:
     """Return the type and the text of a field; one of another type has its printed label.
 
     The confidence belongs to the text, otherwise to the type.
     """
-    name = str(_at(field, "Type.Text"))
-    label = _at(field, "LabelDetection.Text")
-    text = _at(field, "ValueDetection.Text")
-    rated = _percentage(_at(field, "ValueDetection.Confidence"), _at(field, "Type.Confidence"))
+    name = str(value_at(field, "Type.Text"))
+    label = value_at(field, "LabelDetection.Text")
+    text = value_at(field, "ValueDetection.Text")
+    rated = _percentage(
+        value_at(field, "ValueDetection.Confidence"), value_at(field, "Type.Confidence")
+    )
     named = label if name == "OTHER" and isinstance(label, str) and label else name
-    return named, _Rated(text, rated)
+    return named, Rated(text, rated)
 
 
-def _related(block: JsonObject, kind: str) -> list[str]:
-    relations = _objects(block.get("Relationships"))
+def _is_key(block: JsonObject) -> bool:
+    kinds = block.get("EntityTypes")
+    return block.get("BlockType") == "KEY_VALUE_SET" and isinstance(kinds, list) and "KEY" in kinds
+
+
+def _related(block: JsonObject, kind: str = "") -> list[str]:
+    """Return the ids of the blocks that a block has a relationship with, of a kind or of any."""
+    relations = block.get("Relationships")
     return [
         str(block_id)
-        for relation in relations
-        if relation.get("Type") == kind
+        for relation in (relations if isinstance(relations, list) else [])
+        if isinstance(relation, dict) and kind in ("", relation.get("Type"))
         for block_id in cast("list[JsonValue]", relation.get("Ids") or [])
     ]
 
 
-def _textract_forms(blocks: Mapping[str, JsonObject]) -> _Rated:
-    fields: list[tuple[str, _Rated]] = []
-    for block in blocks.values():
-        kinds = block.get("EntityTypes")
-        if block.get("BlockType") == "KEY_VALUE_SET" and isinstance(kinds, list) and "KEY" in kinds:
-            values = [blocks[value] for value in _related(block, "VALUE") if value in blocks]
-            texts = [_block_text(value, blocks) for value in values]
-            name = str(_block_text(block, blocks) or "").rstrip(": ")
-            text = texts[0] if len(texts) == 1 else " ".join(map(str, texts)) or None
-            own = _percentage(*(value.get("Confidence") for value in values))
-            of_words: list[JsonValue] = [
-                confidence
-                for value in values
-                for word in _related(value, "CHILD")
-                if (confidence := _percentage(blocks.get(word, {}).get("Confidence"))) is not None
-            ]
-            # Without a confidence of the value, the lowest of its words counts, otherwise the name.
-            rated = own or of_words or _percentage(block.get("Confidence"))
-            fields.append((name, _Rated(text, rated)))
-    return _collect(fields)
+def _textract_forms(blocks: _Blocks, left_out: LeftOut) -> Iterator[tuple[str, Rated]]:
+    for block in filter(_is_key, blocks.values()):
+        values = [blocks[value] for value in _related(block, "VALUE") if value in blocks]
+        texts = [_block_text(value, blocks, left_out) for value in values]
+        name = str(_block_text(block, blocks, left_out) or "").rstrip(": ")
+        text = texts[0] if len(texts) == 1 else " ".join(map(str, texts)) or None
+        own = _percentage(*(value.get("Confidence") for value in values))
+        of_words: list[JsonValue] = [
+            confidence
+            for value in values
+            for word in _related(value, "CHILD")
+            if (confidence := _percentage(blocks.get(word, {}).get("Confidence"))) is not None
+        ]
+        # Without a confidence of the value, the lowest of its words counts, otherwise the name.
+        yield name, Rated(text, own or of_words or _percentage(block.get("Confidence")))
 
 
-def _block_text(block: JsonObject, blocks: Mapping[str, JsonObject]) -> JsonValue:
-    """Return the words of a block, or whether its check box is selected."""
+def _block_text(block: JsonObject, blocks: _Blocks, left_out: LeftOut) -> JsonValue:
+    """Return the words of a block, or whether its first check box is selected."""
     children = [blocks[child] for child in _related(block, "CHILD") if child in blocks]
     boxes = [child for child in children if child.get("BlockType") == "SELECTION_ELEMENT"]
     words = [str(child["Text"]) for child in children if "Text" in child]
+    left_out.add("check box", len(boxes) - (bool(boxes) and not words))
     if boxes and not words:
         return boxes[0].get("SelectionStatus") == "SELECTED"
     return " ".join(words) or None
 
 
-def _textract_queries(blocks: Mapping[str, JsonObject]) -> _Rated:
-    fields: list[tuple[str, _Rated]] = []
+def _textract_queries(blocks: _Blocks, left_out: LeftOut) -> Iterator[tuple[str, Rated]]:
     for block in blocks.values():
         if block.get("BlockType") == "QUERY":
-            name = _at(block, "Query.Alias") or _at(block, "Query.Text")
+            name = value_at(block, "Query.Alias") or value_at(block, "Query.Text")
             answers = [
                 blocks[answer_id] for answer_id in _related(block, "ANSWER") if answer_id in blocks
             ]
+            left_out.add("query answer", len(answers[1:]))
             answer = answers[0] if answers else {}
-            rated = _percentage(answer.get("Confidence"))
-            fields.append((str(name), _Rated(answer.get("Text"), rated)))
-    return _collect(fields)
+            yield str(name), Rated(answer.get("Text"), _percentage(answer.get("Confidence")))
 
 
-def _azure(value: JsonValue) -> list[JsonObject]:
-    status = _at(value, "status")
-    if isinstance(status, str) and status.lower() != "succeeded":
-        raise _NotExportedError(f"the status of the analysis is {status!r}")
-    result = _at(value, "analyzeResult")
-    result = value if result is None else result
-    labels = _at(value, "fieldLabels")
-    if isinstance(labels, dict):
-        return _rows([_azure_fields(labels)])
-    documents = (
-        _objects(_at(result, "documents"))
-        or _objects(_at(result, "documentResults"))
-        or _objects(_at(value, "result.contents"))
+_AZURE_LAYOUT: Final = frozenset(
+    (
+        *("pages", "paragraphs", "sections", "styles", "languages", "readResults", "pageResults"),
+        *("boundingRegions", "spans"),
     )
+)
+_AZURE_DOCUMENTS: Final = ("documents", "documentResults")
+
+
+def _azure(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
+    status = value_at(value, "status")
+    if isinstance(status, str) and status.lower() != "succeeded":
+        raise NotExportedError(f"the status of the analysis is {status!r}")
+    result = value_at(value, "analyzeResult")
+    result = value if result is None else result
+    labels = value_at(value, "fieldLabels")
+    if isinstance(labels, dict):
+        count_other_lists(value, (), left_out)
+        return document_rows([_azure_fields(labels, left_out)])
+    lists = [value_at(result, name) for name in _AZURE_DOCUMENTS]
+    lists.append(value_at(value, "result.contents"))
+    read = next((items for items in lists if items), None)
+    documents = objects(read, "document", left_out)
     if not documents:
-        version = _at(result, "apiVersion") or _at(result, "version")
+        version = value_at(result, "apiVersion") or value_at(result, "version")
         shown = f" (version {version})" if version else ""
-        raise _NotExportedError(
+        raise NotExportedError(
             f"no documents or documentResults in analyzeResult{shown}",
         )
-    return _rows(_azure_fields(document.get("fields")) for document in documents)
+    count_other_lists(result, (*_AZURE_DOCUMENTS, *_AZURE_LAYOUT), left_out)
+    for part in (*objects(value_at(result, "pageResults"), "page", left_out), *documents):
+        count_other_lists(part, _AZURE_LAYOUT, left_out)
+    return document_rows(_azure_fields(document.get("fields"), left_out) for document in documents)
 
 
-def _azure_fields(fields: JsonValue) -> _Rated:
+def _azure_fields(fields: JsonValue, left_out: LeftOut) -> Rated:
     if not isinstance(fields, dict):
-        raise _NotExportedError("a document without fields")
-    return _rated_object({name: _azure_value(field) for name, field in fields.items()})
+        raise NotExportedError("a document without fields")
+    return rated_object({name: _azure_value(field, left_out) for name, field in fields.items()})
 
 
-def _azure_value(field: JsonValue) -> _Rated:
+def _azure_value(field: JsonValue, left_out: LeftOut) -> Rated:
     """Return the typed value of a field, or its printed text if it has none."""
     if not isinstance(field, dict):
-        return _Rated(None)
+        left_out.add("field", field is not None)
+        return Rated(None)
     key = next((key for key in field if key.startswith("value")), None)
     if key is None:
-        return _Rated(field.get("content", field.get("text")), field.get("confidence"))
+        return Rated(field.get("content", field.get("text")), field.get("confidence"))
     value, own = field[key], field.get("confidence")
     if key == "valueArray" and isinstance(value, list):
-        return _rated_list(map(_azure_value, value)).with_default(own)
+        return rated_list(_azure_value(item, left_out) for item in value).with_default(own)
     if key == "valueObject":
-        return _azure_fields(value).with_default(own)
-    return _Rated(value, own)
+        return _azure_fields(value, left_out).with_default(own)
+    return Rated(value, own)
 
 
-def _google(value: JsonValue) -> list[JsonObject]:
-    document = _at(value, "document")
+_GOOGLE_TEXT: Final = frozenset(
+    (
+        *("entities", "pages", "textStyles", "text_styles", "textChanges", "text_changes"),
+        *("blocks", "paragraphs", "lines", "tokens", "symbols", "transforms"),
+        *("detectedLanguages", "detected_languages"),
+    )
+)
+"""The lists of a document and of its pages that are read, or are the text of a page."""
+
+
+def _google(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
+    document = value_at(value, "document")
     document = value if document is None else document
     if not isinstance(document, dict) or not isinstance(document.get("entities"), list):
-        raise _NotExportedError("no list of entities in the document")
-    return _rows([_entities(_objects(document["entities"]))])
+        raise NotExportedError("no list of entities in the document")
+    for part in (document, *objects(document.get("pages"), "page", left_out)):
+        count_other_lists(part, _GOOGLE_TEXT, left_out)
+    return document_rows([_entities(objects(document["entities"], "entity", left_out), left_out)])
 
 
-def _entities(entities: Iterable[JsonObject]) -> _Rated:
+def _entities(entities: Iterable[JsonObject], left_out: LeftOut) -> Rated:
     """Return entities by type; entities with properties are always lists of objects."""
-    plain: list[tuple[str, _Rated]] = []
-    grouped: dict[str, list[_Rated]] = {}
+    plain: list[tuple[str, Rated]] = []
+    grouped: dict[str, list[Rated]] = {}
     for entity in entities:
         kind = entity.get("type", entity.get("type_"))
         if not isinstance(kind, str):
-            raise _NotExportedError("an entity without a type")
+            raise NotExportedError("an entity without a type")
         name = kind.rpartition("/")[2]
-        properties = _objects(entity.get("properties"))
+        properties = objects(entity.get("properties"), "property", left_out)
         if properties:
-            grouped.setdefault(name, []).append(_entities(properties))
+            grouped.setdefault(name, []).append(_entities(properties, left_out))
             continue
         normalized = entity.get("normalizedValue", entity.get("normalized_value"))
-        text = _at(normalized, "text") or entity.get("mentionText", entity.get("mention_text"))
+        text = value_at(normalized, "text") or entity.get("mentionText", entity.get("mention_text"))
         content = text.strip() if isinstance(text, str) else text
-        plain.append((name, _Rated(content, entity.get("confidence"))))
-    lists = {name: _rated_list(items) for name, items in grouped.items()}
-    return _merged(_collect(plain), _rated_object(lists))
+        plain.append((name, Rated(content, entity.get("confidence"))))
+    return collect(plain, left_out, grouped)
 
 
 _MINDEE_DETAILS: Final = frozenset(
@@ -384,45 +398,54 @@ _MINDEE_DETAILS: Final = frozenset(
 )
 
 
-def _mindee(value: JsonValue) -> list[JsonObject]:
-    prediction = _at(value, "document.inference.prediction")
+def _mindee(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
+    inference = value_at(value, "document.inference")
+    prediction = value_at(inference, "prediction")
     if not isinstance(prediction, dict):
         reason = "no document.inference.prediction, as in responses of API version 1"
-        raise _NotExportedError(reason)
-    return _rows(
-        [_rated_object({name: _mindee_value(field) for name, field in prediction.items()})]
-    )
+        raise NotExportedError(reason)
+    count_other_lists(inference, ("pages",), left_out)  # pages repeat the fields of the document
+    fields = {name: _mindee_value(field, left_out) for name, field in prediction.items()}
+    return document_rows([rated_object(fields)])
 
 
-def _mindee_value(field: JsonValue) -> _Rated:
+def _mindee_value(field: JsonValue, left_out: LeftOut) -> Rated:
     """Return a field; the confidence of an object applies to all its values."""
     if isinstance(field, list):
-        return _rated_list(map(_mindee_value, field))
+        return rated_list(_mindee_value(item, left_out) for item in field)
     if not isinstance(field, dict):
-        return _Rated(field)
+        return Rated(field)
     own = field.get("confidence")
     if "values" in field:
         contents = [
-            _Rated(part.get("content"), part.get("confidence", own))
-            for part in _objects(field["values"])
+            Rated(part.get("content"), part.get("confidence", own))
+            for part in objects(field["values"], "value", left_out)
         ]
-        return _rated_list(contents) if len(contents) > 1 else next(iter(contents), _Rated(None))
+        return rated_list(contents) if len(contents) > 1 else next(iter(contents), Rated(None))
     parts = {key: part for key, part in field.items() if key not in _MINDEE_DETAILS}
-    return _Rated(parts["value"] if parts.keys() == {"value"} else parts, own)
+    return Rated(parts["value"] if parts.keys() == {"value"} else parts, own)
 
 
 # --- evaluation tools -----------------------------------------------------------------------------
 
 
-def _langsmith(value: JsonValue) -> list[JsonObject]:
-    examples = _objects(_at(value, "examples")) or _objects(value)
-    if not examples or not all("inputs" in example for example in examples):
-        raise _NotExportedError("no list of examples with inputs")
+def _langsmith(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
+    count_other_lists(value, ("examples",), left_out)
+    rows_of_export = value.get("examples") if isinstance(value, dict) else value
+    all_examples = objects(rows_of_export, "row", left_out)
+    examples = [example for example in all_examples if "inputs" in example]
+    if not examples:
+        raise NotExportedError("no list of examples with inputs")
+    left_out.add("incomplete row", len(all_examples) - len(examples))
+    # The outputs of a data set are its ground truth, but those of an experiment are predictions.
+    references = {"reference_outputs", "reference_example"}
+    is_experiment = any(references & example.keys() for example in examples)
     rows: list[JsonObject] = []
     for example in examples:
         row = dict(example)
-        reference = example.get("reference_outputs", _at(example, "reference_example.outputs"))
-        if reference is not None:
+        if is_experiment:
+            nested = value_at(example, "reference_example.outputs")
+            reference = example.get("reference_outputs", nested)
             row |= {"expected": reference, "candidate": example.get("outputs")}
         elif "outputs" in example:
             row["expected"] = example["outputs"]
@@ -430,52 +453,53 @@ def _langsmith(value: JsonValue) -> list[JsonObject]:
     return rows
 
 
-def _braintrust(value: JsonValue) -> list[JsonObject]:
-    rows = [
-        row
-        for row in _objects(value)
-        # Other spans are steps of a task.
-        if not row.get("span_parents")
-        and row.get("span_id") == row.get("root_span_id")
-        and ("output" in row or "expected" in row)
-    ]
+def _braintrust(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
+    rows: list[JsonObject] = []
+    for row in objects(value, "row", left_out):
+        if row.get("span_parents") or row.get("span_id") != row.get("root_span_id"):
+            left_out.add("task step")
+        elif "output" in row or "expected" in row:
+            rows.append(_renamed(row, {"output": "candidate"}))
+        else:
+            left_out.add("incomplete row")
     if not rows:
-        raise _NotExportedError("no rows with output or expected")
-    return [_renamed(row, {"output": "candidate"}) for row in rows]
+        raise NotExportedError("no rows with output or expected")
+    return rows
 
 
 def _renamed(row: JsonObject, names: Mapping[str, str]) -> JsonObject:
     return {**row, **{new: row[old] for old, new in names.items() if old in row}}
 
 
-def _openai_evals(value: JsonValue) -> list[JsonObject]:
-    rows = _objects(value)
+def _openai_evals(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
+    rows = objects(value, "row", left_out)
     if any("spec" in row for row in rows):
-        events = [
-            {
-                "id": row.get("sample_id"),
-                "expected": _at(row, "data.expected"),
-                "candidate": _at(row, "data.sampled"),
-            }
-            for row in rows
-            if row.get("type") == "match"
-        ]
+        events: list[JsonObject] = []
+        for row in rows:
+            if row.get("type") == "match":
+                expected, sampled = value_at(row, "data.expected"), value_at(row, "data.sampled")
+                events.append(
+                    {"id": row.get("sample_id"), "expected": expected, "candidate": sampled}
+                )
+            elif "spec" not in row and "final_report" not in row:
+                left_out.add(f"{row.get('type', 'other')} event")
         if not events:
-            raise _NotExportedError("the log has no events of the type match")
+            raise NotExportedError("the log has no events of the type match")
         return events
     if rows and all("ideal" in row and "input" in row for row in rows):
         return [_renamed(row, {"ideal": "expected"}) for row in rows]
     if rows and all("item" in row and "data_source_idx" in row for row in rows):
         several = len({str(row.get("run_id")) for row in rows}) > 1
-        return [_hosted_item(row, several=several) for row in rows]
-    raise _NotExportedError("neither a log of oaieval, nor samples, nor output items")
+        return [_hosted_item(row, left_out, several=several) for row in rows]
+    raise NotExportedError("neither a log of oaieval, nor samples, nor output items")
 
 
-def _hosted_item(row: JsonObject, *, several: bool) -> JsonObject:
+def _hosted_item(row: JsonObject, left_out: LeftOut, *, several: bool) -> JsonObject:
     number = str(row["data_source_idx"])
     converted = {**row, "id": f"{row.get('run_id')}/{number}" if several else number}
-    outputs = _objects(_at(row, "sample.outputs"))
-    if outputs and not _at(row, "sample.error"):
+    outputs = objects(value_at(row, "sample.outputs"), "output", left_out)
+    left_out.add("earlier output", len(outputs[:-1]))
+    if outputs and not value_at(row, "sample.error"):
         converted["candidate"] = outputs[-1].get("content")
     return converted
 
@@ -483,15 +507,19 @@ def _hosted_item(row: JsonObject, *, several: bool) -> JsonObject:
 _PROMPTFOO_VERSIONS: Final = (1, 2, 3, 4)
 
 
-def _promptfoo(value: JsonValue) -> list[JsonObject]:
-    outer = _at(value, "results")
-    results = _objects(outer) or _objects(_at(outer, "results"))
-    version = _at(value, "version") or _at(outer, "version")
+def _promptfoo(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
+    outer = value_at(value, "results")
+    inner = value_at(outer, "results") if isinstance(outer, dict) else outer
+    results = objects(inner, "result", left_out)
+    version = value_at(value, "version") or value_at(outer, "version")
     if not results:
-        raise _NotExportedError("no list of results")
+        raise NotExportedError("no list of results")
     if version not in _PROMPTFOO_VERSIONS:
-        raise _NotExportedError(f"unknown version {version!r}")
-    prompts = {(str(entry.get("promptIdx")), str(_at(entry, "provider.id"))) for entry in results}
+        raise NotExportedError(f"unknown version {version!r}")
+    count_other_lists(outer, ("results", "prompts"), left_out)
+    prompts = {
+        (str(entry.get("promptIdx")), str(value_at(entry, "provider.id"))) for entry in results
+    }
     rows: list[JsonObject] = []
     for index, result in enumerate(results):
         number = str(result.get("testIdx", index))
@@ -500,13 +528,14 @@ def _promptfoo(value: JsonValue) -> list[JsonObject]:
             **result,
             "id": f"{number}/{result.get('promptIdx')}" if several else number,
         }
-        output = _at(result, "response.output")
+        output = value_at(result, "response.output")
         if output is not None:
             row["candidate"] = output
-        checks = _objects(_at(result, "testCase.assert"))
-        equals = [entry.get("value") for entry in checks if entry.get("type") == "equals"]
-        if equals:
-            row["expected"] = equals[0]
+        for check in objects(value_at(result, "testCase.assert"), "assertion", left_out):
+            if check.get("type") == "equals" and "expected" not in row:
+                row["expected"] = check.get("value")
+            else:
+                left_out.add(f"{check.get('type')} assertion")
         rows.append(row)
     return rows
 
@@ -515,14 +544,14 @@ _INSPECT_VERSION: Final = 2
 _ATTACHMENTS: Final = ("attachment://", "tc://")
 
 
-def _inspect(value: JsonValue) -> list[JsonObject]:
+def _inspect(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
     if not isinstance(value, dict) or "eval" not in value:
-        raise _NotExportedError("no log of an evaluation")
+        raise NotExportedError("no log of an evaluation")
     if value.get("version") != _INSPECT_VERSION:
-        raise _NotExportedError(f"unknown version {value.get('version')!r}")
-    samples = _objects(value.get("samples"))
+        raise NotExportedError(f"unknown version {value.get('version')!r}")
+    samples = objects(value.get("samples"), "sample", left_out)
     if not samples:
-        raise _NotExportedError(f"no samples (status {value.get('status')!r})")
+        raise NotExportedError(f"no samples (status {value.get('status')!r})")
     epochs = {sample.get("epoch") for sample in samples if isinstance(sample.get("epoch"), int)}
     rows: list[JsonObject] = []
     for sample in samples:
@@ -530,12 +559,19 @@ def _inspect(value: JsonValue) -> list[JsonObject]:
         row: JsonObject = {**sample, "id": name}
         if len(epochs) > 1:
             row["id"] = f"{name}/{sample.get('epoch')}"
-        row["expected"] = _inspect_text(sample.get("target"), sample)
-        content = _at(sample, "output.choices[0].message.content")
+        target = _inspect_text(sample.get("target"), sample)
+        # A sample without a target has an empty one; a list may contain several.
+        if target not in ("", []):
+            row["expected"] = target
+        choices = objects(value_at(sample, "output.choices"), "choice", left_out)
+        left_out.add("further choice", len(choices[1:]))
+        content = value_at(choices[0], "message.content") if choices else None
         if isinstance(content, list):
-            content = "".join(
-                str(part.get("text")) for part in _objects(content) if part.get("type") == "text"
-            )
+            parts = objects(content, "message part", left_out)
+            texts = [part for part in parts if part.get("type") == "text"]
+            for part in parts:
+                left_out.add(f"{part.get('type')} part", part not in texts)
+            content = "".join(str(part.get("text")) for part in texts)
         if content is not None:
             row["candidate"] = _inspect_text(content, sample)
         rows.append(row)
@@ -549,143 +585,46 @@ def _inspect_text(value: JsonValue, sample: JsonObject) -> JsonValue:
     if not isinstance(value, str) or not value.startswith(_ATTACHMENTS):
         return value
     digest = value.partition("://")[2]
-    for stored in (sample.get("attachments"), _at(sample, "transcript.content")):
+    for stored in (sample.get("attachments"), value_at(sample, "transcript.content")):
         if isinstance(stored, dict) and digest in stored:
             return stored[digest]
-    raise _NotExportedError(f"sample {sample.get('id')!r} refers to a missing attachment")
-
-
-_TASK_TYPES: Final = ("choices", "textarea", "number", "rating", "datetime", "taxonomy")
-_WITHOUT_CONTENT: Final = ("relation", "rectangle")
-"""Links between regions, and the boxes of regions whose labels follow."""
-_CONTENT_KEYS: Final = {"textarea": "text"}
-
-
-def _label_studio(value: JsonValue) -> list[JsonObject]:
-    tasks = [value] if isinstance(value, dict) and "data" in value else _objects(value)
-    if not tasks or not all("annotations" in task or "predictions" in task for task in tasks):
-        reason = "no tasks with annotations or predictions; export them as JSON, not as JSON-MIN"
-        raise _NotExportedError(reason)
-    rows: list[JsonObject] = []
-    for number, task in enumerate(tasks, start=1):
-        row = {**task}
-        if "id" in task:
-            row["id"] = str(task["id"])
-        annotations = [
-            annotation
-            for annotation in _objects(task.get("annotations"))
-            if not annotation.get("was_cancelled")
-        ]
-        verified = [annotation for annotation in annotations if annotation.get("ground_truth")]
-        where = f"task {row.get('id', number)}"
-        for key, documents in (
-            ("expected", verified or annotations),
-            ("candidate", _objects(task.get("predictions"))),
-        ):
-            if len(documents) > 1:
-                noun = "annotations" if key == "expected" else "predictions"
-                hint = "mark one as ground truth" if key == "expected" else "export only one model"
-                raise _NotExportedError(f"{where} has {len(documents)} {noun}; {hint}")
-            if documents:
-                document = _task_document(_objects(documents[0].get("result")))
-                row[key] = document.value
-                row |= {CONFIDENCE_KEY: document.confidence} if key == "candidate" else {}
-        rows.append(row)
-    return rows
-
-
-def _task_document(results: Iterable[JsonObject]) -> _Rated:
-    """Return the answers by control, the texts of regions by label, and regions without text.
-
-    Their confidences are the scores of predictions.
-    """
-    regions: dict[str, dict[str, JsonValue]] = {}
-    fields: list[tuple[str, _Rated]] = []
-    results = list(results)
-    placed = {str(result.get("id")) for result in results if _is_region(result)}
-    for index, result in enumerate(results):
-        kind, value = str(result.get("type")), result.get("value")
-        if kind in _WITHOUT_CONTENT or not isinstance(value, dict):
-            continue
-        name = str(result.get("id", f"#{index}"))
-        if kind in _TASK_TYPES:
-            content = value.get(_CONTENT_KEYS.get(kind, kind))
-            if name in placed:
-                regions.setdefault(name, {})["text"] = _joined(content)
-            else:
-                if isinstance(content, list) and len(content) == 1:
-                    content = content[0]
-                fields.append((str(result.get("from_name")), _Rated(content, result.get("score"))))
-        elif kind.endswith("labels"):
-            region = regions.setdefault(name, {})
-            region["class"] = _joined(value.get(kind))
-            region |= {"text": value["text"]} if "text" in value else {}
-            region |= {"score": result["score"]} if "score" in result else {}
-            if "width" in value:
-                region["bbox"] = [value.get(side) for side in ("x", "y", "width", "height")]
-        else:
-            raise _NotExportedError(f"results of the type {kind!r} are not supported")
-    fields += [
-        (str(region.get("class")), _Rated(region["text"], region.get("score")))
-        for region in regions.values()
-        if "text" in region
-    ]
-    boxes = [
-        _Rated(region, region.get("score")) for region in regions.values() if "text" not in region
-    ]
-    return _merged(
-        _collect(fields), _rated_object({"regions": _rated_list(boxes)} if boxes else {})
-    )
-
-
-def _is_region(result: JsonObject) -> bool:
-    value = result.get("value")
-    return isinstance(value, dict) and ("width" in value or "start" in value)
-
-
-def _joined(value: JsonValue) -> JsonValue:
-    """Return a list of texts as one text."""
-    return "\n".join(map(str, value)) if isinstance(value, list) else value
+    raise NotExportedError(f"sample {sample.get('id')!r} refers to a missing attachment")
 
 
 # --- readers --------------------------------------------------------------------------------------
 
 
-def _export_reader(name: str, summary: str, read: _ReadExport) -> type[ExportReader]:
-    """Return the class of a reader, as plug-ins define it."""
-
-    def rows(_: ExportReader, value: JsonValue) -> list[JsonObject]:
-        """Return the rows of an export."""
-        try:
-            return read(value)
-        except _NotExportedError as error:
-            raise _not_readable(name, str(error)) from None
-
-    namespace = {"__doc__": summary, "name": name, "rows": rows}
-    reader = dataclasses.make_dataclass(name, (), frozen=True, namespace=namespace)
-    return cast("type[ExportReader]", reader)
-
-
-LangSmith = _export_reader("langsmith", "Data sets and experiments of LangSmith.", _langsmith)
-Braintrust = _export_reader("braintrust", "Experiments of Braintrust.", _braintrust)
-OpenAiEvals = _export_reader(
+LangSmith = export_reader("langsmith", "Data sets and experiments of LangSmith.", _langsmith)
+Braintrust = export_reader("braintrust", "Experiments of Braintrust.", _braintrust)
+OpenAiEvals = export_reader(
     "openai-evals", "Samples, logs and output items of OpenAI Evals.", _openai_evals
 )
-Promptfoo = _export_reader("promptfoo", "Results of promptfoo.", _promptfoo)
-Inspect = _export_reader("inspect", "Logs of Inspect AI.", _inspect)
-LabelStudio = _export_reader("labelstudio", "Annotations of Label Studio.", _label_studio)
-Textract = _export_reader("textract", "Responses of Amazon Textract.", _textract)
-AzureDocumentIntelligence = _export_reader(
+Promptfoo = export_reader("promptfoo", "Results of promptfoo.", _promptfoo)
+Inspect = export_reader("inspect", "Logs of Inspect AI.", _inspect)
+Textract = export_reader("textract", "Responses of Amazon Textract.", _textract)
+AzureDocumentIntelligence = export_reader(
     "azure-di", "Responses of Azure AI Document Intelligence.", _azure
 )
-GoogleDocumentAi = _export_reader("google-docai", "Documents of Google Document AI.", _google)
-Mindee = _export_reader("mindee", "Responses of Mindee.", _mindee)
+GoogleDocumentAi = export_reader("google-docai", "Documents of Google Document AI.", _google)
+Mindee = export_reader("mindee", "Responses of Mindee.", _mindee)
 
 
 # --- COCO -----------------------------------------------------------------------------------------
 
 COCO_LIMITS: Final = Limits(document_bytes=1 << 30, nodes=100_000_000)
 """Larger limits, because one file contains a whole data set."""
+COCO_RULES: Final = (
+    Rule(
+        path="regions",
+        aligner=Greedy(match_fields=("bbox",), similarity={"type": "iou", "format": "xywh"}),
+    ),
+    Rule(path="regions[*].bbox", comparator=Iou(format=BoxFormat.XYWH)),
+    Rule(path="regions[*].score", comparator=Ignore()),
+    Rule(path="regions[*].area", comparator=Ignore()),
+    Rule(path="crowd", comparator=Ignore()),
+)
+"""Regions are aligned by overlap. Scores, areas and crowd regions are ignored: only predictions
+have scores, the area follows from the box or outline, and crowd regions need not be detected."""
 _IMAGE_KEYS: Final = {"width": "width", "height": "height", "file_name": "pages"}
 _ENTRY_NAMES: Final = {"images": "image", "annotations": "annotation", "categories": "category"}
 

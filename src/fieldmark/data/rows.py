@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, ClassVar, Final, NamedTuple
@@ -11,6 +12,7 @@ from fieldmark.data.input_files import InputFile, open_file
 from fieldmark.data.json_parser import Row
 from fieldmark.errors import DataError, Location
 from fieldmark.model.case import CaseContext
+from fieldmark.model.reader import LeftOut, ReadExport
 
 if TYPE_CHECKING:
     from fieldmark.model.kernel._kernel import Document
@@ -58,6 +60,8 @@ class RowSource(ABC):
         notes: How the rows are read.
         files: The files to close, also the copy for reading rows out of order.
         contexts: The contexts of cases by id, if rows do not contain them.
+        tool: The tool whose export is read, if it is one.
+        left_out: What is not read of an export, by the position of its file.
     """
 
     has_lines: ClassVar[bool] = False
@@ -76,6 +80,8 @@ class RowSource(ABC):
     warnings: list[str] = field(default_factory=list, init=False)
     files: list[IO[bytes] | InputFile] = field(default_factory=list, init=False)
     contexts: Mapping[str, CaseContext] = field(default_factory=dict, init=False)
+    tool: str = field(default="", init=False)
+    left_out: dict[int, LeftOut] = field(default_factory=dict, init=False)
 
     @abstractmethod
     def blocks(self) -> Iterator[RowBlock]:
@@ -86,6 +92,15 @@ class RowSource(ABC):
         note = f"{self.name}: {text}"
         if note not in self.notes:
             self.notes.append(note)
+
+    def read_export(self) -> ReadExport | None:
+        """Return what was read of an export so far, or `None` if the rows are not from one."""
+        if not self.tool:
+            return None
+        left_out: Counter[str] = Counter()
+        for counted in self.left_out.values():
+            left_out.update(counted.counts)
+        return ReadExport(self.name, self.tool, dict(sorted(left_out.items())))
 
     def open_file(self) -> InputFile:
         """Open the file; `close` closes it if it is still open."""
@@ -133,6 +148,7 @@ class DerivedSource(RowSource):
         self.text_cells, self.in_memory = self.source.text_cells, self.source.in_memory
         self.bytes_total = self.source.bytes_total
         self.notes, self.warnings = self.source.notes, self.source.warnings
+        self.tool, self.left_out = self.source.tool, self.source.left_out
 
     def _source_blocks(self) -> Iterator[RowBlock]:
         for block in self.source.blocks():

@@ -35,6 +35,7 @@ from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import FACTS, Outcome
+from fieldmark.model.reader import ReadExport
 from fieldmark.model.rule import Depth, Rules
 from fieldmark.values.records import (
     EXCLUDED,
@@ -243,6 +244,7 @@ class Summary:
         structural_warnings: Warnings that the documents probably do not have the structure that
             they are compared by, so that the metrics mean little.
         input_warnings: Warnings about reading the inputs, which do not depend on the rules.
+        exports: The exports of tools that were read, and what was left out of each.
         intervals: The confidence intervals and standard deviations.
         by: The keys of the slices.
         slices: The metrics of groups of cases, by name (`vendor=Acme`).
@@ -269,6 +271,7 @@ class Summary:
     warnings: tuple[str, ...] = ()
     structural_warnings: Annotated[tuple[str, ...], OPTIONAL] = ()
     input_warnings: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
+    exports: Annotated[tuple[ReadExport, ...], OMIT_DEFAULT] = ()
     intervals: Annotated[RunIntervals | None, INLINE, OMIT_DEFAULT] = None
     by: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
     slices: Annotated[Mapping[str, Summary], EXCLUDED] = field(default_factory=dict)

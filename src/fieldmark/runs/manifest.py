@@ -19,6 +19,7 @@ from fieldmark.metrics.conventions import rule_weights
 from fieldmark.metrics.headline import HEADLINE_METRICS, QUALITY_METRICS
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.reader import ReadExport
 from fieldmark.runs.provider_set import ProviderSet
 from fieldmark.runs.settings import Settings
 from fieldmark.values.json_text import Limits, strict_json
@@ -81,6 +82,7 @@ class Manifest:
     that they depend on; the `options` of a model are part of it.
     `pages` is the name of the directory with the page images of its cases, without its location.
     `options` are the options for resuming the run, if it can be resumed by name alone.
+    `exports` are the exports of tools that were read, and what was left out of each.
     `rules` are a rules file with the rules and the convention, without models, if they were given
     as data; `rescored_from` names the run that a rescored run was computed from.
     `segment_size` is the number of cases that are written and acknowledged together. `sequence`
@@ -112,6 +114,7 @@ class Manifest:
     rules: Annotated[JsonObject | None, OMIT_DEFAULT] = None
     headline: Annotated[Headline | None, OMIT_DEFAULT] = None
     lists: Annotated[JsonObject, OMIT_DEFAULT] = field(default_factory=dict)
+    exports: Annotated[tuple[ReadExport, ...], OMIT_DEFAULT] = ()
 
     @property
     def parent(self) -> str:

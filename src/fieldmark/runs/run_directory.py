@@ -262,6 +262,7 @@ class RunDirectory:
             finished_at=_now(),
             headline=headline,
             lists=lists,
+            exports=summary.exports,
         )
         before_end()
         if self._copy is not None:

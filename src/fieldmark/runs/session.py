@@ -57,7 +57,13 @@ from fieldmark.runs.run_options import (
     worker_count,
 )
 from fieldmark.runs.settings import Settings
-from fieldmark.runs.warnings import list_notes, structural_warnings, unused_rules, with_confidence
+from fieldmark.runs.warnings import (
+    export_notes,
+    list_notes,
+    structural_warnings,
+    unused_rules,
+    with_confidence,
+)
 
 if TYPE_CHECKING:
     from fieldmark.rules.target_settings import Target
@@ -186,7 +192,8 @@ def run_session(
                 lists={path: describe(aligner) for path, aligner in session.lists.items()},
                 before_end=partial(before_end, directory, summary),
             )
-    notes = [*prepared.stream.notes, *list_notes(session.lists), *session.notes]
+    notes = [*prepared.stream.notes, *export_notes(summary.exports)]
+    notes += [*list_notes(session.lists), *session.notes]
     unnamed = prepared.providers.unnamed_functions
     if directory is not None and unnamed:
         notes.append(_UNNAMED.format(", ".join(unnamed)))
@@ -390,6 +397,7 @@ class Session:
             summary,
             structural_warnings=structural,
             input_warnings=(*stream.structural, *input_warnings),
+            exports=stream.exports,
         )
         if totals.confidence is not None and settings.confidence is not None:
             confidence = settings.confidence
@@ -410,7 +418,7 @@ class Session:
             yield from runner.path_warnings()
         yield from dict.fromkeys(
             warning
-            for rules in self.settings.rule_sets
+            for rules in self.settings.user_rule_sets
             for warning in unused_rules(rules, facts, warnings.unseen, documents)
         )
         if self.totals.slices is not None:

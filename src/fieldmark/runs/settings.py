@@ -13,7 +13,7 @@ from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_convention
 from fieldmark.metrics.identity import described
 from fieldmark.model.json import JsonObject
-from fieldmark.model.rule import Depth, Rules, Scope
+from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.registry import Plugin
 from fieldmark.rules.config_values import Code, Context, LoadedRules, Located, locate
 
@@ -44,6 +44,7 @@ class Settings:
     `safety` judges the predictions of a run without evaluators. `confidence` says how the
     confidences of predictions are read, if they are. `source` is a rules file in JSON that gives
     the same rules and convention, without models; rules that are Python objects have none.
+    `reader_rules` are the first of all rules; they come with the reader of the inputs.
     """
 
     rules: Rules
@@ -56,6 +57,7 @@ class Settings:
     safety: SafetyJudge | None = None
     confidence: ConfidenceOptions | None = None
     source: JsonObject | None = None
+    reader_rules: tuple[Rule, ...] = ()
 
     def rules_of(self, case_id: str) -> Rules:
         """Return the rules of a case."""
@@ -66,6 +68,14 @@ class Settings:
         """The rules that documents are compared with, the shared ones first."""
         return tuple(
             {id(rules): rules for rules in (self.rules, *self.own_rules.values())}.values()
+        )
+
+    @property
+    def user_rule_sets(self) -> tuple[Rules, ...]:
+        """The same without the rules of the reader, which need not apply to any field."""
+        return tuple(
+            replace(rules, fields=tuple(r for r in rules.fields if r not in self.reader_rules))
+            for rules in self.rule_sets
         )
 
     @property

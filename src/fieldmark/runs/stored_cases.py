@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from fieldmark.data.inputs import Coverage, InputFormat, Inputs
+from fieldmark.data.inputs import Coverage, Inputs
 from fieldmark.data.pairing import PairStream
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import SAFETY, EvaluatorResult
@@ -17,7 +17,9 @@ from fieldmark.judges.safety import Safety, SafetyFunction
 from fieldmark.metrics.summary import SAFETY_JUDGE
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.reader import ReadExport
 from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.regions import stored_reading
 from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.json_text import unname_non_finite
 from fieldmark.values.paths import PathError, changed_at, parse_path
@@ -64,7 +66,7 @@ class StoredPairs(PairStream):
         self.by_id = False
         self.options = Inputs()
         self.sides = []
-        self.format_in = InputFormat.COCO if summary.detection else None
+        self.format_in = stored_reading(summary).format_in
         self.notes = []
         self.structural = [
             warning for warning in summary.input_warnings if warning in summary.structural_warnings
@@ -74,6 +76,7 @@ class StoredPairs(PairStream):
         ]
         self.results: deque[tuple[int, CaseResult]] | None = deque() if keep_results else None
         self.safety = StoredSafety.of(run)
+        self._exports = summary.exports
         self._run = run
         self._numbers = numbers
         self._invalid = summary.cases.invalid_truth if numbers is None else 0
@@ -85,6 +88,11 @@ class StoredPairs(PairStream):
     def coverage(self) -> Coverage:
         """The predictions without ground truth, as in the run."""
         return self._coverage
+
+    @property
+    def exports(self) -> tuple[ReadExport, ...]:
+        """The exports that the run read."""
+        return self._exports
 
     @property
     def non_finite(self) -> bool:

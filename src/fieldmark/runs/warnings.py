@@ -28,6 +28,7 @@ from fieldmark.model.comparison import OPTIONAL_NOTE, SPELLING_NOTE
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel, parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
+from fieldmark.model.reader import ReadExport
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.runs.case_result import CaseResult, CaseResults, case_columns
 from fieldmark.values.paths import (
@@ -40,7 +41,7 @@ from fieldmark.values.paths import (
     parse_path,
     path_or_none,
 )
-from fieldmark.values.text import nearest, plural
+from fieldmark.values.text import counts_text, nearest, plural
 from fieldmark.values.value_confidences import ConfidenceOptions
 
 if TYPE_CHECKING:
@@ -511,6 +512,19 @@ class DocumentPaths:
         """Return a suggestion with the nearest path that exists, or an empty string."""
         close = nearest(path.replace("[*]", "[]"), self._attributes)
         return f"did you mean {close!r}?" if close else ""
+
+
+def export_notes(exports: Iterable[ReadExport]) -> list[str]:
+    """Return a note for each export of which something was left out.
+
+    >>> export_notes([ReadExport("a.json", "textract", {"form": 3, "signature": 2})])
+    ['a.json: 3 forms, 2 signatures not read']
+    """
+    return [
+        f"{file}: {counts_text(left_out)} not read" if file else f"{counts_text(left_out)} not read"
+        for file, _, left_out in exports
+        if left_out
+    ]
 
 
 def list_notes(lists: Mapping[str, Aligner]) -> list[str]:

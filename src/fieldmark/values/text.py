@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -209,3 +209,15 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     ('1 case', '2,000 cases', '3 entries')
     """
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Return counts by noun as a text.
+
+    >>> counts_text({"query": 2, "signature": 1})
+    '2 queries, 1 signature'
+    """
+    return ", ".join(
+        plural(count, noun, f"{noun[:-1]}ies" if re.search("[^aeiou]y$", noun) else "")
+        for noun, count in counts.items()
+    )

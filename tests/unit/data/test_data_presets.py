@@ -13,6 +13,8 @@ from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError, OptionError
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING
+from fieldmark.model.reader import LeftOut
+from fieldmark.runs.warnings import export_notes
 from row_files import cases_of
 
 SAMPLES = Path(__file__).parents[2] / "data/tool-exports"
@@ -419,7 +421,7 @@ UNKNOWN = [
     pytest.param(
         "labelstudio",
         {"data": {}, "annotations": [{"result": [{"type": "brush", "value": {}}]}]},
-        "type 'brush' are not supported",
+        "nothing to compare, 1 brush mask not read",
         id="labelstudio-type",
     ),
     pytest.param(
@@ -499,3 +501,268 @@ def test_an_iterator_is_not_consumed_by_a_preset():
     assert [case.expected for case in cases_of(stream)] == [{"total_incl": 1}] * 2
     with pytest.raises(DataError, match="no input is a file that --from mindee can read"):
         open_pairs(iter([{}]), iter([{}]), Inputs(preset="mindee"))
+
+
+def blocks(*kinds, **more):
+    return [{"Id": str(number), "BlockType": kind, **more} for number, kind in enumerate(kinds)]
+
+
+def linked(block_id, kind, **relations):
+    links = [{"Type": name, "Ids": ids} for name, ids in relations.items()]
+    return {"Id": block_id, "BlockType": kind, "Relationships": links}
+
+
+FORM = [
+    {**linked("k", "KEY_VALUE_SET", VALUE=["v"], CHILD=["w"]), "EntityTypes": ["KEY"]},
+    {**linked("v", "KEY_VALUE_SET", CHILD=["x", "s"]), "EntityTypes": ["VALUE"]},
+    {"Id": "w", "BlockType": "WORD", "Text": "Total"},
+    {"Id": "x", "BlockType": "WORD", "Text": "5"},
+]
+QUERY = [
+    {**linked("q", "QUERY", ANSWER=["a", "b"]), "Query": {"Text": "?", "Alias": "Total"}},
+    {"Id": "a", "BlockType": "QUERY_RESULT", "Text": "6"},
+    {"Id": "b", "BlockType": "QUERY_RESULT", "Text": "7"},
+]
+EXPENSE = {"SummaryFields": [{"Type": {"Text": "TOTAL"}, "ValueDetection": {"Text": "5"}}]}
+AZURE = {"documents": [{"fields": {"total": {"valueNumber": 5}}}]}
+MINDEE = {"prediction": {"total": {"value": 5}}}
+ENTITY = {"type": "total", "mentionText": "5"}
+EXAMPLE = {"id": "1", "inputs": {}, "outputs": {"total": 5}}
+SPAN = {"id": "1", "output": 5, "expected": 5}
+MATCH = {"type": "match", "sample_id": "1", "data": {"expected": "5", "sampled": "5"}}
+EQUAL = {"type": "equals", "value": 5}
+TEXT = {"type": "text", "text": "5"}
+ITEM = {"data_source_idx": 1, "item": {}, "expected": 5, "sample": {"outputs": [{}, {}]}}
+NUMBER = {"type": "number", "from_name": "total", "value": {"number": 5}}
+
+
+def promptfoo(*checks, **more):
+    result = {"testCase": {"assert": list(checks)}, "response": {"output": 5}}
+    return {"results": {"version": 3, "results": [result], **more}}
+
+
+def inspect_message(*parts, choices=1):
+    return inspect_log(output={"choices": [{"message": {"content": list(parts)}}] * choices})
+
+
+LEFT_OUT = [
+    pytest.param(
+        "textract",
+        {"Blocks": [*FORM, *QUERY, *blocks("SIGNATURE", "NEW", "TABLE", "LAYOUT_TEXT", "LINE")]},
+        {"signature": 1, "NEW block": 1, "table": 1, "query answer": 1},
+        id="textract",
+    ),
+    pytest.param(
+        "textract",
+        {
+            "Blocks": [
+                *FORM,
+                linked("t", "TABLE", CHILD=["c"]),
+                linked("c", "CELL", CHILD=["0", "s"]),
+                *blocks("SELECTION_ELEMENT"),
+            ]
+        },
+        {"table": 1},
+        id="textract-check-box-of-a-table",
+    ),
+    pytest.param(
+        "textract",
+        {"Blocks": [*FORM, {"Id": "s", "BlockType": "SELECTION_ELEMENT"}]},
+        {"check box": 1},
+        id="textract-check-box-beside-text",
+    ),
+    pytest.param(
+        "textract",
+        {"Blocks": [*FORM, {"Id": "s", "BlockType": "SIGNATURE"}]},
+        {"signature": 1},
+        id="textract-signature-as-value",
+    ),
+    pytest.param(
+        "textract",
+        {"Blocks": [*FORM, {**FORM[1], "Id": "u"}, *blocks("QUERY_RESULT")]},
+        {"form": 1, "query answer": 1},
+        id="textract-without-a-key",
+    ),
+    pytest.param(
+        "textract",
+        {
+            "ExpenseDocuments": [{**EXPENSE, "NewParts": [{}], "Blocks": blocks("NEW")}, 5],
+            "Blocks": [*FORM, *QUERY],
+        },
+        {"new part": 1, "NEW block": 1, "expense document": 1, "form": 1, "query": 1},
+        id="textract-expense",
+    ),
+    pytest.param(
+        "azure-di",
+        {"analyzeResult": {**AZURE, "keyValuePairs": [{}, {}], "pages": [{}], "new": [{}]}},
+        {"key value pair": 2, "new": 1},
+        id="azure",
+    ),
+    pytest.param(
+        "azure-di",
+        {
+            "analyzeResult": {
+                "documentResults": [{"fields": {"total": 5}, "boundingRegions": [{}]}],
+                "pageResults": [{"tables": [{}]}],
+            }
+        },
+        {"field": 1, "table": 1},
+        id="azure-2",
+    ),
+    pytest.param(
+        "azure-di",
+        {"fieldLabels": {"total": {"valueNumber": 5}}, "newParts": [{}]},
+        {"new part": 1},
+        id="azure-labels",
+    ),
+    pytest.param(
+        "google-docai",
+        {"entities": [ENTITY, None], "pages": [{"formFields": [{}], "tokens": [{}], "new": [{}]}]},
+        {"entity": 1, "form field": 1, "new": 1},
+        id="google",
+    ),
+    pytest.param(
+        "mindee",
+        {"document": {"inference": {**MINDEE, "pages": [{}], "new_parts": [{}]}}},
+        {"new part": 1},
+        id="mindee",
+    ),
+    pytest.param(
+        "mindee",
+        {"document": {"inference": {"prediction": {"total": {"values": [5, {"content": "5"}]}}}}},
+        {"value": 1},
+        id="mindee-values",
+    ),
+    pytest.param(
+        "langsmith",
+        {"examples": [EXAMPLE, {"type": "new"}, 5], "runs": [{}]},
+        {"incomplete row": 1, "row": 1, "run": 1},
+        id="langsmith",
+    ),
+    pytest.param(
+        "braintrust",
+        [SPAN, {**SPAN, "span_parents": ["1"]}, {"type": "new"}, {**SPAN, "span_id": "2"}],
+        {"task step": 2, "incomplete row": 1},
+        id="braintrust",
+    ),
+    pytest.param(
+        "openai-evals",
+        [{"spec": {}}, {"final_report": {}}, MATCH, {"type": "new"}, {"type": "sampling"}],
+        {"new event": 1, "sampling event": 1},
+        id="openai-evals",
+    ),
+    pytest.param("openai-evals", [ITEM], {"earlier output": 1}, id="openai-evals-items"),
+    pytest.param(
+        "promptfoo",
+        promptfoo({"type": "new"}, EQUAL, EQUAL, prompts=[{}], newParts=[{}]),
+        {"new assertion": 1, "equals assertion": 1, "new part": 1},
+        id="promptfoo",
+    ),
+    pytest.param(
+        "inspect",
+        inspect_message(TEXT, {"type": "new"}, {"type": "image"}, choices=3),
+        {"new part": 1, "image part": 1, "further choice": 2},
+        id="inspect",
+    ),
+    pytest.param(
+        "labelstudio",
+        [{"data": {}, "annotations": [{"result": [NUMBER, {"type": "new", "value": {}}]}]}],
+        {"new result": 1},
+        id="labelstudio",
+    ),
+]
+
+
+@pytest.mark.parametrize(("preset", "value", "left_out"), LEFT_OUT)
+def test_what_an_importer_does_not_read_is_counted(tmp_path, preset, value, left_out):
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(value))
+    stream = open_truth(path, Inputs(preset=preset))
+    cases_of(stream)
+    [export] = stream.exports
+    assert (export.tool, export.left_out) == (preset, left_out)
+    notes = export_notes(stream.exports)
+    assert len(notes) == bool(left_out)
+    assert all(noun in note for note in notes for noun in left_out)
+
+
+@pytest.mark.parametrize("preset", registry.built_in(registry.Plugin.READERS))
+def test_each_importer_counts_parts_of_an_unknown_type(preset):
+    nouns = {
+        noun
+        for name, _, left_out in (row.values for row in LEFT_OUT)
+        if name == preset
+        for noun in left_out
+    }
+    assert any("new" in noun.lower() for noun in nouns) or "incomplete row" in nouns
+
+
+def test_parts_of_a_directory_are_counted_once(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.json").write_text(
+            json.dumps({"Blocks": [*FORM, *blocks("SIGNATURE")]})
+        )
+    stream = open_pairs([{"id": "a"}, {"id": "b"}], tmp_path, Inputs(preset="textract"))
+    cases_of(stream)
+    assert [export.left_out for export in stream.exports] == [{"signature": 2}]
+
+
+def test_the_names_of_unknown_parts_are_limited():
+    left_out = LeftOut()
+    for number in range(100):
+        left_out.add(f"{number:02}{'x' * 100}")
+    left_out.add("nothing", 0)
+    assert sum(left_out.counts.values()) == 100
+    assert len(left_out.counts) == 51
+    assert max(map(len, left_out.counts)) == 60
+
+
+def test_a_form_and_a_query_of_one_name_are_both_read():
+    found = prediction_of("textract", {"Blocks": [*FORM, *QUERY]})
+    assert found == {"Total": ["5", "6"]}
+
+
+def test_an_entity_with_properties_and_one_without_are_both_read():
+    parts = {"type": "total", "properties": [{"type": "net", "mentionText": "4"}]}
+    found = prediction_of("google-docai", {"entities": [ENTITY, parts]})
+    assert found == {"total": [{"net": "4"}, "5"]}
+
+
+def without_target(target):
+    samples = [inspect_log(id=1, target="5", attachments={"x": "5"})["samples"][0]]
+    samples += inspect_log(id=2, target=target, attachments={"x": "6"})["samples"]
+    return {"version": 2, "eval": {}, "samples": samples}
+
+
+NO_TRUTH = [
+    *(
+        pytest.param("inspect", without_target(target), id=f"inspect-{json.dumps(target)}")
+        for target in (None, [], "", [""])
+    ),
+    pytest.param("braintrust", [SPAN, {"id": "2", "output": 6, "expected": None}], id="braintrust"),
+    pytest.param(
+        "langsmith",
+        [
+            {**EXAMPLE, "reference_outputs": {"total": 5}},
+            {**EXAMPLE, "id": "2", "reference_outputs": None},
+        ],
+        id="langsmith",
+    ),
+    pytest.param(
+        "openai-evals",
+        [{"spec": {}}, MATCH, {**MATCH, "sample_id": "2", "data": {"sampled": "6"}}],
+        id="openai-evals",
+    ),
+]
+
+
+@pytest.mark.parametrize(("preset", "value"), NO_TRUTH)
+def test_an_absent_target_is_no_ground_truth(preset, value):
+    with_truth, without = cases_of(open_pairs(value, None, Inputs(preset=preset)))
+    assert (with_truth.input, without.input) == (CaseInput.OK, CaseInput.INVALID_TRUTH)
+
+
+def test_an_experiment_without_any_reference_has_no_ground_truth():
+    row = {**EXAMPLE, "reference_outputs": None}
+    with pytest.raises(DataError, match="the export has no ground truth"):
+        open_pairs([row], None, Inputs(preset="langsmith"))

@@ -16,11 +16,13 @@ from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import ConfigError, DataError, MissingExtra
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.rule import Rule
 from fieldmark.rules.config_files import MAX_TABLE_BYTES, load_table
 from fieldmark.rules.config_values import Located, Problems, locate
 from fieldmark.rules.rules_file import read_rules
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.run_options import InputsLike, read_inputs, with_yaml
+from fieldmark.values.paths import parse_path
 from fieldmark.values.text import plural
 from fieldmark.values.value_types import reference_of
 
@@ -182,9 +184,23 @@ def propose_rules(truth: InputLike, candidate: InputLike | None, options: Inputs
     if first_error and not inferrer.cases:
         raise DataError(f"cannot read any ground truth; first error: {first_error}")
     warnings = (*stream.structural, *stream.warnings)
-    return ProposedRules(
-        inferrer.rules(), plural(inferrer.cases, "case"), warnings, is_from_schema=False
-    )
+    proposed = inferrer.rules()
+    if options.preset is not None or options.format_in is not None:
+        from fieldmark.data.presets import reader_rules  # only for such files
+
+        declared = reader_rules(options)
+        proposed = [rule for rule in proposed if not _is_declared(rule.path, declared)]
+    return ProposedRules(proposed, plural(inferrer.cases, "case"), warnings, is_from_schema=False)
+
+
+def _is_declared(path: str, declared: Iterable[Rule]) -> bool:
+    """Whether the reader of the inputs has a rule for a path, or for a value around it."""
+    segments = parse_path(path).segments
+    for rule in declared:
+        own = parse_path(rule.path).segments
+        if segments == own or (rule.comparator is not None and segments[: len(own)] == own):
+            return True
+    return False
 
 
 def _json_schema(truth: InputLike) -> Located | None:
