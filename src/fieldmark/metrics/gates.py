@@ -202,7 +202,8 @@ def _vacuous_reason(name: str, summary: JsonObject) -> str:
     if _nothing_compared(summary) and group in _OF_FIELDS | _OF_MISTAKES:
         # The scores of evaluators do not depend on fields.
         scored_otherwise = group == "mean_score" and summary.get("evaluators")
-        return "" if scored_otherwise else "no expected value was compared with a prediction"
+        if not scored_otherwise:
+            return "no expected value was compared with a prediction"
     if group in _OF_CASES or name == _PERFECT:
         return "nothing was scored" if _is_vacuous(summary.get("cases")) else ""
     if group == "evaluators" and _is_vacuous_evaluator(metric, summary.get(group)):

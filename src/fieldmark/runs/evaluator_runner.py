@@ -41,13 +41,12 @@ from fieldmark.judges.judge_protocol import encode_request
 from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup, ProcessPool
 from fieldmark.judges.process_tree import end_with_parent
 from fieldmark.judges.program import MEGABYTE, ProcessLimits, Program
-from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.case_score import CaseStats, score_in_means
 from fieldmark.metrics.conventions import OnError
 from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.quality import QualityCounts
-from fieldmark.metrics.rates import ExactSum
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, EvaluatorSummary
-from fieldmark.metrics.tally import VerdictCounts
+from fieldmark.metrics.tally import ScoreSums, VerdictCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
@@ -345,8 +344,10 @@ class EvaluatorRunner:
         if BY_CASE_EVALUATOR in options:
             own = first.get(ExtractionMetrics, _NO_STATS)
             own = _NO_STATS if own.score is None else own
-            # The score is the F1, or 0 if a comparison failed.
-            stats = stats._replace(precision=own.precision, recall=own.recall, f1=own.score)
+            # The score is the F1, or 0 if a comparison failed; without anything to count, there
+            # is no F1.
+            f1 = score_in_means(own.score, vacuous=own.vacuous)
+            stats = stats._replace(precision=own.precision, recall=own.recall, f1=f1)
         return stats
 
     def _start_all(
@@ -530,7 +531,7 @@ def unready_judges(evaluators: Sequence[ConfiguredEvaluator]) -> list[Problem]:
 
 @dataclass(slots=True)
 class _Totals:
-    scores: ExactSum = field(default_factory=ExactSum)
+    scores: ScoreSums = field(default_factory=ScoreSums)
     errors: int = 0
     vacuous: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
@@ -553,7 +554,7 @@ class EvaluatorTotals:
             if score.score is None:
                 totals.errors += 1
                 continue
-            totals.scores += ExactSum.of([(score.score, 1)])
+            totals.scores += ScoreSums.of([(score.score, score.vacuous, 1)])
             totals.vacuous += score.vacuous
             if score.verdict is not None:
                 totals.verdicts[score.verdict] += 1
