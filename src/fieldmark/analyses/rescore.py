@@ -444,6 +444,7 @@ def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
         warnings=old.warnings,
         structural_warnings=old.structural_warnings,
         input_warnings=old.input_warnings,
+        missing_paths=old.missing_paths,
     )
 
 

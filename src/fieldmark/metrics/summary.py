@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Final, NamedTuple, cast
 from fieldmark.metrics.confidence import ConfidenceSummary
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, CountingOptions
 from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts, cost_table, total
-from fieldmark.metrics.gates import GateResult, RunFailure, run_failures
+from fieldmark.metrics.gates import GateResult, MissingPath, RunFailure, run_failures
 from fieldmark.metrics.headline import (
     HEADLINE_METRICS,
     MAIN_METRIC,
@@ -247,6 +247,8 @@ class Summary:
         structural_warnings: Warnings that the documents probably do not have the structure that
             they are compared by, so that the metrics mean little.
         input_warnings: Warnings about reading the inputs, which do not depend on the rules.
+        missing_paths: The required paths of the rules and evaluators that no document has. They
+            fail every gate.
         intervals: The confidence intervals and standard deviations.
         by: The keys of the slices.
         slices: The metrics of groups of cases, by name (`vendor=Acme`).
@@ -273,6 +275,7 @@ class Summary:
     warnings: tuple[str, ...] = ()
     structural_warnings: Annotated[tuple[str, ...], OPTIONAL] = ()
     input_warnings: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
+    missing_paths: Annotated[tuple[MissingPath, ...], OMIT_DEFAULT] = ()
     intervals: Annotated[RunIntervals | None, INLINE, OMIT_DEFAULT] = None
     by: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
     slices: Annotated[Mapping[str, Summary], EXCLUDED] = field(default_factory=dict)

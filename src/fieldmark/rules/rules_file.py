@@ -241,6 +241,7 @@ def _rule(
         aligner=aligner,
         weight=float(weight),
         required=required,
+        strict=context.strict,
         location=location,
     )
 
