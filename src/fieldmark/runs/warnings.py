@@ -269,8 +269,11 @@ def _named(case: Case) -> str:
     return f"case {case.id!r}"
 
 
-def pair_warnings(results: Iterable[CaseResult]) -> list[str]:
-    """Return warnings that compared documents do not have the same structure."""
+def pair_warnings(results: Sequence[CaseResult], rules: Rules) -> list[str]:
+    """Return warnings that compared documents do not have the same structure or a configured path.
+
+    All candidates have the same expected document.
+    """
     facts: dict[str, Counter[int]] = {}
     read = 0
     for result in results:
@@ -278,7 +281,10 @@ def pair_warnings(results: Iterable[CaseResult]) -> list[str]:
         for cell in result.outcomes.cells:
             path = result.attributes.path(cell >> CELL_BITS)
             facts.setdefault(path, Counter())[cell & FACT_MASK] += 1
-    return structural_warnings(facts, read=read, rows=False)
+    required = [rule.path for rule in rules.fields if is_required(rule)]
+    in_pairs = [missing_in_pair(result.case, required) for result in results]
+    missing = [path for path in in_pairs[0] if all(path in own for own in in_pairs)]
+    return [*structural_warnings(facts, read=read, rows=False), *map(str, missing)]
 
 
 def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> list[str]:
