@@ -146,7 +146,7 @@ def _assert_extraction(request: pytest.FixtureRequest) -> Callable[..., CaseResu
 
     Mistakes that are recorded in the baseline of the test module are accepted.
     """
-    from fieldmark.analyses.compare import compare
+    from fieldmark.analyses.assertions import compare_for_test
     from fieldmark.pytest_tests import ComparedTest
 
     item = cast("pytest.Item", request.node)
@@ -158,7 +158,7 @@ def _assert_extraction(request: pytest.FixtureRequest) -> Callable[..., CaseResu
         **options: Unpack[CompareOptions],
     ) -> CaseResult:
         __tracebackhide__ = True
-        case = compare(expected, candidate, **options)
+        case = compare_for_test(expected, candidate, **options)
         if failure := test.failure(case):
             raise AssertionError(failure)
         return case

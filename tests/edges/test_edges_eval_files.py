@@ -53,7 +53,10 @@ def file(folder):
 def test_a_valid_file_is_reported_as_valid(command, file):
     done = command("validate", file(GOOD))
     assert (done.code, done.err) == (0, "")
-    assert done.out == "x.eval.yaml: valid eval file, cases in truth.jsonl, 1 evaluator\n"
+    assert (
+        done.out
+        == "x.eval.yaml: valid eval file, cases in truth.jsonl, 1 evaluator; paths not checked against documents\n"
+    )
 
 
 def test_several_files(command, file):
@@ -62,8 +65,8 @@ def test_several_files(command, file):
     done = command("validate", file(GOOD), rules, bad)
     assert done.code == 2
     assert done.out.splitlines() == [
-        "x.eval.yaml: valid eval file, cases in truth.jsonl, 1 evaluator",
-        "r.yaml: valid rules file, 1 rule",
+        "x.eval.yaml: valid eval file, cases in truth.jsonl, 1 evaluator; paths not checked against documents",
+        "r.yaml: valid rules file, 1 rule; paths not checked against documents",
     ]
     assert done.err == "bad.eval.yaml:2:1: unknown key 'nme'; did you mean 'name'?\n"
 

@@ -101,6 +101,14 @@ def test_failed_assertion_shows_what_differs(expected, candidate, rules, line):
     assert line in str(failed.value)
 
 
+def test_path_of_neither_document_fails_a_test_of_the_fixture(run, pytester):
+    call = 'assert_extraction({"total": 1}, {"total": 1}, rules={"totl": "exact"})'
+    pytester.makepyfile(test_it=f"def test_it(assert_extraction):\n    {call}\n")
+    done = run()
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*no document has 'totl'; did you mean 'total'?*"])
+
+
 @pytest.mark.parametrize(
     ("expected", "candidate", "rules"),
     [

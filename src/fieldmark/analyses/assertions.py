@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final, Unpack
 
 from fieldmark.analyses.arguments import checked
-from fieldmark.analyses.compare import compare
+from fieldmark.analyses.compare import compare_pair
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.report.exports.common import is_mistake, json_text, mistakes_of
@@ -15,6 +15,7 @@ from fieldmark.report.tables import input_text, number, outcome_text, score_text
 from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.runs.known_outcomes import KnownOutcomes, outcomes_of
 from fieldmark.runs.run_options import CompareOptions
+from fieldmark.runs.warnings import is_required, missing_in_pair
 from fieldmark.values.escape import visible
 from fieldmark.values.presence import is_present
 from fieldmark.values.text import plural
@@ -37,7 +38,8 @@ def assert_extraction(
     """Raise `AssertionError` if a candidate has a mistake; the message lists them with values.
 
     The result of `compare` is returned if the test passes. A comparison without compared fields
-    fails too, because a test whose rules ignore every field tests nothing.
+    fails too, because a test whose rules ignore every field tests nothing. So does a required path
+    of the rules that neither document has, because it may be misspelled.
 
     Args:
         expected: The correct document.
@@ -52,9 +54,21 @@ def assert_extraction(
       total  wrong value  10        12
     """
     __tracebackhide__ = True  # pytest shows the line of the test
-    case = compare(expected, candidate, **options)
+    case = compare_for_test(expected, candidate, **options)
     if failure := failure_of(case):
         raise AssertionError(failure)
+    return case
+
+
+def compare_for_test(
+    expected: object, candidate: object, **options: Unpack[CompareOptions]
+) -> CaseResult:
+    """Compare two documents; a required path of the rules that neither has fails the test."""
+    __tracebackhide__ = True
+    settings, case = compare_pair(expected, candidate, **options)
+    required = [rule.path for rule in settings.rules.fields if is_required(rule)]
+    if missing := missing_in_pair(case.case, required):
+        raise AssertionError(", ".join(map(str, missing)))
     return case
 
 

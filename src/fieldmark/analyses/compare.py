@@ -53,10 +53,17 @@ def compare(
     ...     "total": {"match": "numeric_tolerance", "tolerance": 0.05}}).score
     1.0
     """
+    return compare_pair(expected, candidate, **options)[1]
+
+
+def compare_pair(
+    expected: object, candidate: object, **options: Unpack[CompareOptions]
+) -> tuple[Settings, CaseResult]:
+    """Return the resolved settings of a comparison and its result."""
     settings = resolve_settings(**options)
     check_ready(settings)
     (case,) = read_cases(expected, {"candidate": candidate})
-    return compare_case(settings, case)
+    return settings, compare_case(settings, case)
 
 
 def read_cases(expected: object, candidates: Mapping[str, object]) -> list[Case]:

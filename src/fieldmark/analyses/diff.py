@@ -242,10 +242,11 @@ class DiffResult(ShownRecord):
         return self.metrics.slices
 
     def note(self, metric: str) -> str:
-        """Return in which run a metric is vacuous, or an empty string."""
+        """Return in which run a metric is vacuous, or how many vacuous cases are beside it."""
         flagged = ["vacuous" in summary.flags.get(metric, ()) for summary in self.summaries]
         if not any(flagged):
-            return ""
+            before, after = (summary.vacuous_cases.get(metric, 0) for summary in self.summaries)
+            return f"vacuous cases: {before:,} before, {after:,} after" if before or after else ""
         return "vacuous" if all(flagged) else f"vacuous {'before' if flagged[0] else 'after'}"
 
     @property
@@ -759,7 +760,8 @@ def case_in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
         return CaseInRun(case.outcomes, case.stats, run.table)
     scores = {result.name: result.score.score for result in case.evaluator_results}
     known = {name: score for name, score in scores.items() if score is not None}
-    return CaseInRun(case.outcomes, case.stats, run.table, known)
+    vacuous = frozenset(result.name for result in case.evaluator_results if result.score.vacuous)
+    return CaseInRun(case.outcomes, case.stats, run.table, known, vacuous)
 
 
 def _with_evaluators(summary: Summary, run: StoredRun) -> Summary:

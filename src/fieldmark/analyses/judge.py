@@ -76,9 +76,12 @@ def open_judge(
         else:
             case = _case(request, None if expected is MISSING else expected)
             with open_evaluators([evaluator]) as runner:
+                missing = runner.missing_in_pair(case)
                 (result,) = runner.score(case)
             score = result.score
-            if score.vacuous and not isinstance(expected, dict | list | Missing):
+            if missing:
+                score = Score.error(", ".join(map(str, missing)))
+            elif score.vacuous and not isinstance(expected, dict | list | Missing):
                 # No field of a document exists in text or a number.
                 score = Score.error(_NO_TRUTH)
         named = {"case_id": request["case_id"]} if "case_id" in request else {}

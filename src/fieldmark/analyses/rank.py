@@ -69,7 +69,7 @@ from fieldmark.report.document import (
     warning,
 )
 from fieldmark.report.html.page import leaderboard_page
-from fieldmark.report.metric_titles import METRIC_TITLES, flag_text
+from fieldmark.report.metric_titles import METRIC_TITLES, metric_note
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, number
 from fieldmark.runs.case_result import CaseResult
@@ -449,7 +449,7 @@ def rank(
             value=values[index],
             interval=ranked.intervals[position],
             metrics=(summary := summaries[index]).metrics,
-            note=flag_text(summary.flags.get(metric, ())),
+            note=metric_note(summary, metric),
             perfect=summary.cases.perfect,
             missing=summary.cases.missing,
             unparseable=summary.cases.unparseable,
@@ -520,9 +520,11 @@ class _Gathered:
             usages.append(case.usage)
             side = case_in_run(case, run)
             scores = {_EVALUATOR.format(name): score for name, score in side.evaluators.items()}
+            vacuous = set(map(_EVALUATOR.format, side.vacuous))
             if case.case.input is CaseInput.OK and case.score is not None:
                 scores[PREDICTED_MEAN_SCORE] = case.score
-            sides.append(side._replace(evaluators=scores))
+                vacuous |= {PREDICTED_MEAN_SCORE} if case.vacuous else set()
+            sides.append(side._replace(evaluators=scores, vacuous=frozenset(vacuous)))
         self.shared.add(sides)
 
     def summaries(self, stored: Sequence[StoredRun], *, rescore: bool) -> list[Summary]:

@@ -446,6 +446,7 @@ def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
         structural_warnings=old.structural_warnings,
         input_warnings=old.input_warnings,
         exports=old.exports,
+        missing_paths=old.missing_paths,
     )
 
 

@@ -33,7 +33,7 @@ from fieldmark.report.document import (
     Tone,
     facts,
 )
-from fieldmark.report.metric_titles import SHORT_TITLES, flag_text, rqs_formula
+from fieldmark.report.metric_titles import SHORT_TITLES, flag_text, metric_note, rqs_formula
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH
 from fieldmark.runs import run_index as index
@@ -647,7 +647,7 @@ def _metric_rows(run: RunDetails) -> Iterator[Row]:
         low, high = intervals.get(name, (None, None))
         # A note says why a metric means less than it seems to; the note on RQS includes safety.
         safety = flag_text(summary.flags.get("safety", ())) if name == "rqs" else ""
-        notes = flag_text(summary.flags.get(name, ())), f"safety {safety}" if safety else ""
+        notes = metric_note(summary, name), f"safety {safety}" if safety else ""
         yield {
             "metric": name,
             "value": _metric(summary, name),

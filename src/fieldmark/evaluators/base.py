@@ -138,7 +138,9 @@ class ConfiguredEvaluator:
     """An evaluator with its configured name and weight.
 
     The optional property `paths` of an evaluator lists the paths that it scores. If no document of
-    a run has any of them, it scores nothing, and the run fails.
+    a run has any of them, it scores nothing, and the run fails. The optional property
+    `optional_paths` lists those that documents may lack; another one that no document has fails
+    the gates of the run.
     """
 
     name: str

@@ -141,6 +141,11 @@ class Constraints:
         return tuple(dict.fromkeys(chain(*by_constraint))) if all(by_constraint) else ()
 
     @property
+    def optional_paths(self) -> tuple[str, ...]:
+        """All paths, because a constraint on missing values is skipped."""
+        return self.paths
+
+    @property
     def needs_expected(self) -> bool:
         """Whether any rule contains `$expected`, even in quotes."""
         return any(_EXPECTED in constraint.check for constraint in self._constraints)

@@ -205,6 +205,11 @@ class FieldEvaluator(ABC):
         configured = rules.scope is Scope.CONFIGURED
         return tuple(rule.path for rule in rules.fields) if configured else ()
 
+    @property
+    def optional_paths(self) -> tuple[str, ...]:
+        """The configured paths that documents may lack."""
+        return tuple(rule.path for rule in self._workspace.rules.fields if not rule.required)
+
     def claims(self) -> tuple[Rule, ...]:
         """Return rules for the fields of the document that this evaluator covers."""
         return ()

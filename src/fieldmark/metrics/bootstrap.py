@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, cast
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSample, CaseSums, SampledCase
 from fieldmark.metrics.conventions import CountingOptions, ZeroRule
 from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.headline import HEADLINE_METRICS
+from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC
 from fieldmark.metrics.quality import (
     QualityCounts,
     QualityMetrics,
@@ -35,6 +35,9 @@ from fieldmark.metrics.summary import (
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.values.arrays import Bytes, Floats, Signs, np
+
+MEAN_OF: Final[Mapping[str, str]] = {MAIN_METRIC: "scored", "macro_f1_by_case": "f1s"}
+"""The sum that has the number of cases in a mean over cases, which leaves out vacuous cases."""
 
 GROUPS: Final = 512
 """The maximum number of rows of weights; more cases are drawn in random groups."""
@@ -116,7 +119,9 @@ def run_intervals(
     for name, flags in summary.flags.items():
         if _NOTHING_VARIES.intersection(flags):
             estimates[name] = None
-    headline = variations(estimates, values, [len(rows)] * len(estimates), scale)
+    numbers = dict(zip(CaseSums._fields, matrix.sums.sum(axis=0).astype(int).tolist(), strict=True))
+    cases = [numbers[MEAN_OF[name]] if name in MEAN_OF else len(rows) for name in estimates]
+    headline = variations(estimates, values, cases, scale)
     intervals = {
         name: variation.interval for name, variation in headline.items() if variation.interval
     }

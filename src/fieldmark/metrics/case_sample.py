@@ -36,7 +36,8 @@ class CaseSums(NamedTuple):
 
     Each sum of scores is followed by the number of cases that have one: the scores, the F1s by
     case, the buckets of keys, the scores of a safety judge, and the quality metrics by case if an
-    evaluator computes them.
+    evaluator computes them. `left_out` is the number of vacuous cases that are not in the mean
+    score.
     """
 
     score: int = 0
@@ -58,6 +59,7 @@ class CaseSums(NamedTuple):
     accuracy: int = 0
     rqs: int = 0
     rated: int = 0
+    left_out: int = 0
 
 
 class CaseRow:
@@ -117,13 +119,15 @@ class CaseRow:
 
 @lru_cache(maxsize=2_048)
 def case_sums(stats: CaseStats) -> CaseSums:
-    """Return the sums of one case; without a score, it is excluded from the means by case."""
-    scores = (None, None) if stats.score is None else (stats.score, stats.f1_in_mean)
+    """Return the sums of one case."""
+    means = stats.in_means
     rated: tuple[int, ...] = (0,) * 5
-    if stats.rqs is not None:
-        rated = (*map(steps, (*quality_metrics(stats.quality), stats.rqs)), 1)
+    if means.rqs is not None:
+        rated = (*map(steps, (*quality_metrics(stats.quality), means.rqs)), 1)
     safety = score_sums([stats.safety])
-    return CaseSums._make((*score_sums(scores), *stats.quality, *safety, *rated))
+    scores = score_sums([means.score, means.f1])
+    left_out = int(stats.score is not None and means.score is None)
+    return CaseSums._make((*scores, *stats.quality, *safety, *rated, left_out))
 
 
 def score_sums(scores: Iterable[float | None]) -> list[int]:

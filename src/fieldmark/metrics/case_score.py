@@ -136,6 +136,28 @@ _MEMO_LIMIT: Final = 4096
 """Bounds memory; frequent entries return soon after a memo is cleared."""
 
 
+def score_in_means(score: float | None, *, vacuous: bool) -> float | None:
+    """Return the score of a case as it counts in means over cases; `None` if it is left out.
+
+    A case that could not be scored is left out, and so is a vacuous case. A vacuous score of 0
+    counts: `taxonomy` gives it, because a case without fields is 0 there.
+
+    >>> score_in_means(1.0, vacuous=True), score_in_means(0.0, vacuous=True)
+    (None, 0.0)
+    """
+    return None if vacuous and score else score
+
+
+class CaseMeans(NamedTuple):
+    """What a case adds to means over cases; `None` where the case is left out."""
+
+    score: float | None = None
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    rqs: float | None = None
+
+
 class CaseStats(NamedTuple):
     """The metrics of one case.
 
@@ -161,10 +183,22 @@ class CaseStats(NamedTuple):
     rqs: float | None = None
 
     @property
-    def f1_in_mean(self) -> float | None:
-        """F1 as it counts in a mean: 0 without a match, however the convention reports it."""
-        nothing = self.precision is None and self.recall is None
-        return self.f1 if nothing or self.f1 is not None else 0.0
+    def in_means(self) -> CaseMeans:
+        """What the case adds to the means over cases of a run.
+
+        Only this property decides which cases count. A vacuous case has no F1 in means either,
+        unless its fields were compared and only its evaluators had nothing to score. F1 is 0
+        without a match, however the convention reports it.
+        """
+        rqs = score_in_means(self.rqs, vacuous=not self.quality.distinct)
+        score = score_in_means(self.score, vacuous=self.vacuous)
+        counts = self.counts
+        compared = counts.tp or counts.fp or counts.fn
+        if self.score is None or (score is None and not compared):
+            return CaseMeans(rqs=rqs)
+        no_rates = self.precision is None and self.recall is None
+        f1 = 0.0 if self.f1 is None and not no_rates else self.f1
+        return CaseMeans(score, self.precision, self.recall, f1, rqs)
 
 
 class CaseCounter:

@@ -13,7 +13,6 @@ from fieldmark.metrics.conventions import (
     BothEmpty,
     CountingOptions,
     NullForAbsent,
-    PrimaryScore,
     WrongValue,
 )
 from fieldmark.model.case import Verdict
@@ -147,10 +146,9 @@ def _mark(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
     if fact.outcome is Outcome.BOTH_EMPTY:
         if is_null_for_absent(fact) and counting.null_for_absent is NullForAbsent.HALLUCINATION:
             return Mark.MISS
-        # Two empty values are a hit if they are a true negative. If fields are scored against a
-        # truth that lacks the key, there is nothing to hit.
-        nothing_to_hit = no_such_key and counting.primary is PrimaryScore.WEIGHTED_AVERAGE
-        return Mark.HIT if cost.tn and not nothing_to_hit else Mark.SKIPPED
+        # Two empty values are a hit if they are a true negative. If the truth lacks the key, there
+        # is nothing to hit, and the path may be misspelled.
+        return Mark.HIT if cost.tn and not no_such_key else Mark.SKIPPED
     skips = no_such_key and counting.absent_truth is AbsentTruth.SKIP
     if skips and fact.outcome is Outcome.HALLUCINATION:
         return Mark.SKIPPED

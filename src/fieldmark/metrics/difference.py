@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from fieldmark.metrics.bootstrap import (
+    MEAN_OF,
     CaseMatrix,
     ResampledMetrics,
     has_width,
@@ -23,7 +24,7 @@ from fieldmark.metrics.bootstrap import (
     resampling_weights,
 )
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSums, case_sums, score_sums
-from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.case_score import CaseStats, score_in_means
 from fieldmark.metrics.conventions import CountingOptions, F1WhenNoMatch
 from fieldmark.metrics.counts import ERROR_TABLE, MISTAKES
 from fieldmark.metrics.gates import less_is_better
@@ -70,12 +71,20 @@ _Name = TypeVar("_Name")
 
 
 class CaseInRun(NamedTuple):
-    """One case in one run, with the scores of the evaluators that scored it."""
+    """One case in one run, with the scores of the evaluators that scored it.
+
+    `vacuous` has the names of the evaluators that had nothing to score.
+    """
 
     block: Outcomes
     stats: CaseStats
     table: AttributeTable
     evaluators: Mapping[str, float] = MappingProxyType({})
+    vacuous: frozenset[str] = frozenset()
+
+    def in_means(self, evaluator: str) -> float | None:
+        """Return the score of an evaluator as it counts in means over cases."""
+        return score_in_means(self.evaluators.get(evaluator), vacuous=evaluator in self.vacuous)
 
 
 class Direction(StrEnum):
@@ -221,8 +230,8 @@ class PairedCases:
         self.cases += 1
         old, new, sums_before, sums_after, direction, fields, fewer = self._change(before, after)
         if self.evaluators:
-            sums_before = [*sums_before, *score_sums(map(before.evaluators.get, self.evaluators))]
-            sums_after = [*sums_after, *score_sums(map(after.evaluators.get, self.evaluators))]
+            sums_before = [*sums_before, *score_sums(map(before.in_means, self.evaluators))]
+            sums_after = [*sums_after, *score_sums(map(after.in_means, self.evaluators))]
         self.before[group].add(before.block, sums_before)
         self.after[group].add(after.block, sums_after)
         self.verdicts[old.verdict or _NO_VERDICT, new.verdict or _NO_VERDICT] += 1
@@ -514,7 +523,10 @@ class MetricSamples:
         return np.where(undefined, np.nan, after - before)
 
 
-_MEANS: Final = {MAIN_METRIC: ("score", "scored"), "macro_f1_by_case": ("f1", "f1s")}
+_MEANS: Final = {
+    MAIN_METRIC: ("score", MEAN_OF[MAIN_METRIC]),
+    "macro_f1_by_case": ("f1", MEAN_OF["macro_f1_by_case"]),
+}
 _POOLED_COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     **_MEANS,
     "completeness": ("missing", "both_non_null"),
@@ -544,7 +556,7 @@ def metric_columns(metric: str, *, by_case: bool) -> Sequence[str] | None:
 
 def nothing_compared(matrices: Sequence[CaseMatrix], metric: str = "") -> float:
     """Return the value of a metric of a run that had nothing to compare; NaN if it has none."""
-    scored = CaseSums._fields.index("scored")
+    scored = [CaseSums._fields.index(name) for name in ("scored", "left_out")]
     all_scored = all(matrix.sums[:, scored].any() for matrix in matrices)
     return 1.0 if all_scored and metric not in _UNDEFINED_WITHOUT_CASES else math.nan
 
@@ -722,7 +734,9 @@ def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
         headline[name] = MetricSamples(
             first[name],
             second[name],
-            rows,
+            _rows_with(matrices, CaseSums._fields.index(MEAN_OF[name]))
+            if name in MEAN_OF
+            else rows,
             int(differing_cases.sum()),
             nothing_compared=nothing_compared(matrices, name),
             less_is_better=less_is_better(name),
@@ -733,8 +747,14 @@ def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
             ratio(side_sums[:, column] / STEP, side_sums[:, column + 1]) for side_sums in sums
         )
         differing = int(apart[:, column : column + 2].any(axis=1).sum())
-        evaluators[name] = MetricSamples(old, new, rows, differing, nothing_compared=math.nan)
+        counted = _rows_with(matrices, column + 1)
+        evaluators[name] = MetricSamples(old, new, counted, differing, nothing_compared=math.nan)
     return headline, attributes, evaluators
+
+
+def _rows_with(matrices: Sequence[CaseMatrix], column: int) -> int:
+    """Return the number of rows that have cases in a mean, by the column with their number."""
+    return int(np.logical_or.reduce([matrix.sums[:, column] > 0 for matrix in matrices]).sum())
 
 
 def metric_differences(

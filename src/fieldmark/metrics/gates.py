@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from fieldmark.errors import OptionError
+from fieldmark.errors import OptionError, with_hint
 from fieldmark.metrics.tally import CaseTotals
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.json_text import is_finite
-from fieldmark.values.records import OMIT_DEFAULT
+from fieldmark.values.records import OMIT_DEFAULT, from_json
 from fieldmark.values.text import did_you_mean
 
 MetricValue: TypeAlias = "float | int | None"
@@ -32,6 +32,8 @@ _SHORT: Final[Mapping[str, str]] = {
     "micro_recall": "micro.recall",
 }
 _SUGGESTED: Final = 3
+_NAMED: Final = 3
+"""The maximum number of missing paths that are named beside a gate."""
 _DEPTH: Final = 2
 """The most dots in the name of a metric of the whole run; other metrics have more."""
 _ATTRIBUTE_METRICS: Final = frozenset(
@@ -73,6 +75,21 @@ class Gate:
             raise OptionError(self.kind, "the name of a metric is required")
         if not is_finite(self.limit):
             raise OptionError(self.kind, f"the limit of {self.name} must be a finite number")
+
+
+class MissingPath(NamedTuple):
+    """A required path of the configuration that no document of a run has.
+
+    `nearest` is the most similar path that exists, if there is one.
+    """
+
+    path: str
+    nearest: Annotated[str, OMIT_DEFAULT] = ""
+
+    def __str__(self) -> str:
+        """Return what is wrong, for people."""
+        hint = f"did you mean {self.nearest!r}?" if self.nearest else ""
+        return with_hint(f"no document has {self.path!r}", hint)
 
 
 class GateResult(NamedTuple):
@@ -140,17 +157,42 @@ def parse_gate(text: str, kind: GateKind) -> Gate:
 
 
 def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult, ...]:
-    """Check every gate against a summary as JSON; an unknown metric fails its gate."""
-    results: list[GateResult] = []
-    for gate in gates:
-        try:
-            results.append(check_gate(gate, summary))
-        except OptionError as error:
-            unknown = GateResult(
-                **asdict(gate), value=None, passed=False, note=error.message, known=False
-            )
-            results.append(unknown)
-    return tuple(results)
+    """Check every gate against a summary as JSON.
+
+    An unknown metric fails its gate, and a required path that no document has fails all gates.
+    """
+    return _without_missing_paths([_check_gate_or_fail(gate, summary) for gate in gates], summary)
+
+
+def _check_gate_or_fail(gate: Gate, summary: JsonObject) -> GateResult:
+    """Check one gate; an unknown metric fails it."""
+    try:
+        return check_gate(gate, summary)
+    except OptionError as error:
+        return GateResult(**asdict(gate), value=None, passed=False, note=error.message, known=False)
+
+
+def _without_missing_paths(
+    results: Sequence[GateResult], summary: JsonObject
+) -> tuple[GateResult, ...]:
+    """Fail all gates of a run whose configuration names a path that no document has."""
+    missing = from_json(_MissingPaths, summary).missing_paths
+    if not missing:
+        return tuple(results)
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    note = f"{', '.join(map(str, missing[:_NAMED]))}{more}"
+    return tuple(
+        result._replace(passed=False, note=f"{result.note}; {note}" if result.note else note)
+        if result.known
+        else result
+        for result in results
+    )
+
+
+class _MissingPaths(NamedTuple):
+    """The part of a summary that fails all gates."""
+
+    missing_paths: Annotated[tuple[MissingPath, ...], OMIT_DEFAULT] = ()
 
 
 def gates_of(results: Sequence[GateResult]) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
@@ -202,7 +244,8 @@ def _vacuous_reason(name: str, summary: JsonObject) -> str:
     if _nothing_compared(summary) and group in _OF_FIELDS | _OF_MISTAKES:
         # The scores of evaluators do not depend on fields.
         scored_otherwise = group == "mean_score" and summary.get("evaluators")
-        return "" if scored_otherwise else "no expected value was compared with a prediction"
+        if not scored_otherwise:
+            return "no expected value was compared with a prediction"
     if group in _OF_CASES or name == _PERFECT:
         return "nothing was scored" if _is_vacuous(summary.get("cases")) else ""
     if group == "evaluators" and _is_vacuous_evaluator(metric, summary.get(group)):
@@ -328,7 +371,7 @@ def drop_gates(
     results: list[GateResult] = []
     for name, limit in limits.items():
         gate = Gate(name=name, limit=limit, kind=GateKind.MAX)
-        old, [new] = check_gate(gate, before).value, check_gates([gate], after)
+        old, new = check_gate(gate, before).value, _check_gate_or_fail(gate, after)
         result = new._replace(name=f"{_DROP}{name}", known=True)
         if old is None:
             result = result._replace(value=0.0, passed=True, note="undefined in the baseline")
@@ -339,4 +382,4 @@ def drop_gates(
             drop = -drop if less_is_better(name) else drop
             result = result._replace(value=drop, passed=drop <= limit + _SLACK and not new.note)
         results.append(result)
-    return tuple(results)
+    return _without_missing_paths(results, after)

@@ -9,6 +9,7 @@ from math import fsum
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.bootstrap import (
+    MEAN_OF,
     CaseMatrix,
     ResampledMetrics,
     product,
@@ -70,10 +71,13 @@ class SharedCases:
             self.rows.append([CaseRow() for _ in sides])
         self.cases += 1
         for run, (target, side) in enumerate(zip(self.rows[row], sides, strict=True)):
-            for name, score in side.evaluators.items():
+            for name in side.evaluators:
+                score = side.in_means(name)
+                if score is None:
+                    continue
                 total = self.means.get((run, name), ExactSum())
                 self.means[run, name] = total + ExactSum(1, exact(score))
-            further = score_sums(map(side.evaluators.get, self.scores))
+            further = score_sums(map(side.in_means, self.scores))
             target.add(side.block, [*case_sums(side.stats), *further])
         for pair in combinations(range(len(sides)), 2):
             direction = direction_of(*(sides[run].stats for run in pair))
@@ -146,8 +150,10 @@ def compare_runs(
         cases[pair] = counts if runs[0] < runs[1] else counts[::-1]
     stacked = [row[None] for row in values]
     intervals = [
-        variations({metric: estimate}, value, [shared.cases], 1.0)[metric].interval
-        for estimate, value in zip(estimates, stacked, strict=True)
+        variations({metric: estimate}, value, [cases_of_run], 1.0)[metric].interval
+        for estimate, value, cases_of_run in zip(
+            estimates, stacked, sampler.cases(shared.cases), strict=True
+        )
     ]
     return RankedMetric(tuple(intervals), metric_differences(drawn, swapped, cases, adjust=True))
 
@@ -173,6 +179,12 @@ class _Sampler:
             self._place = len(CaseSums._fields) + 2 * scores.index(metric)
             self._own = [self._place, self._place + 1]
         self._of_attributes = not self._own
+
+    def cases(self, number: int) -> list[int]:
+        """Return how many of a number of cases the metric of each run rests on."""
+        if self._place is None and self._metric not in MEAN_OF:
+            return [number] * len(self._matrices)
+        return [int(matrix.sums[:, self._own[1]].sum()) for matrix in self._matrices]
 
     def resampled(self, weights: Bytes) -> tuple[list[Floats], dict[Pair, int]]:
         """Return the metric of each run, and in how many rows each pair of runs differs."""

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Final, NamedTuple, cast
 from fieldmark.metrics.confidence import ConfidenceSummary
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, CountingOptions
 from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts, cost_table, total
-from fieldmark.metrics.gates import GateResult, RunFailure, run_failures
+from fieldmark.metrics.gates import GateResult, MissingPath, RunFailure, run_failures
 from fieldmark.metrics.headline import (
     HEADLINE_METRICS,
     MAIN_METRIC,
@@ -58,6 +58,10 @@ SAFETY_JUDGE: Final = "safety_judge"
 """The option with the type of the judge of safety in a run without evaluators."""
 BY_CASE_EVALUATOR: Final = "macro_by_case_evaluator"
 """The option with the name of the evaluator that the macro means by case come from, if they do."""
+
+_BY_CASE: Final = "macro_f1_by_case"
+_MEAN_QUALITY: Final = tuple(name for name in QUALITY_METRICS if name != "safety")
+"""The quality metrics that are means over cases if an evaluator computes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +249,8 @@ class Summary:
             they are compared by, so that the metrics mean little.
         input_warnings: Warnings about reading the inputs, which do not depend on the rules.
         exports: The exports of tools that were read, and what was left out of each.
+        missing_paths: The required paths of the rules and evaluators that no document has. They
+            fail every gate.
         intervals: The confidence intervals and standard deviations.
         by: The keys of the slices.
         slices: The metrics of groups of cases, by name (`vendor=Acme`).
@@ -272,6 +278,7 @@ class Summary:
     structural_warnings: Annotated[tuple[str, ...], OPTIONAL] = ()
     input_warnings: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
     exports: Annotated[tuple[ReadExport, ...], OMIT_DEFAULT] = ()
+    missing_paths: Annotated[tuple[MissingPath, ...], OMIT_DEFAULT] = ()
     intervals: Annotated[RunIntervals | None, INLINE, OMIT_DEFAULT] = None
     by: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
     slices: Annotated[Mapping[str, Summary], EXCLUDED] = field(default_factory=dict)
@@ -347,11 +354,12 @@ class Summary:
         """Why metrics say less than they seem to: `vacuous` if there was nothing to compare."""
         micro = self.micro
         nothing_scored = self.cases.vacuous == self.cases.scored
+        nothing_compared = not (micro.tp or micro.fp or micro.fn)
         vacuous = {
             "mean_score": nothing_scored,
             "macro_f1_by_attribute": self.macro.by_attribute.vacuous,
-            "macro_f1_by_case": self.macro.by_case.vacuous or nothing_scored,
-            "micro_f1": not (micro.tp or micro.fp or micro.fn),
+            "macro_f1_by_case": self.macro.by_case.vacuous or (nothing_scored and nothing_compared),
+            "micro_f1": nothing_compared,
         }
         flags: dict[str, tuple[str, ...]] = {
             name: ("vacuous",)
@@ -362,6 +370,22 @@ class Summary:
             # If a part is vacuous over all keys, it is vacuous in every case.
             flags.setdefault(MAIN_METRIC, self.quality.flags["rqs"])
         return {**flags, **self.quality.flags}
+
+    @property
+    def vacuous_cases(self) -> dict[str, int]:
+        """The number of vacuous cases by metric, for means that also rest on other cases.
+
+        They are left out of the mean, unless the convention counts them as 0.
+        """
+        own = self.cases.scored, self.cases.vacuous
+        numbers = dict.fromkeys((MAIN_METRIC, _BY_CASE), own)
+        for option, names in ((BY_CASE_EVALUATOR, (_BY_CASE,)), (QUALITY_EVALUATOR, _MEAN_QUALITY)):
+            evaluator = self.evaluators.get(str(self.convention.options.get(option)))
+            if evaluator is not None:
+                numbers |= dict.fromkeys(names, (evaluator.scored, evaluator.vacuous))
+        return {
+            name: vacuous for name, (scored, vacuous) in numbers.items() if 0 < vacuous < scored
+        }
 
     @property
     def rqs_counting(self) -> CountingOptions:

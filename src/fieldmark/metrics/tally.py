@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.case_score import SMALL_CASE, CaseStats, count_cells
+from fieldmark.metrics.case_score import SMALL_CASE, CaseStats, count_cells, score_in_means
 from fieldmark.metrics.quality import QualityCounts, quality_metrics
 from fieldmark.metrics.rates import ExactSum, MacroMean
 from fieldmark.model.case import CaseInput, Verdict
@@ -59,6 +59,38 @@ class VerdictCounts(NamedTuple):
         return VerdictCounts(*map(add, self, other))
 
 
+class ScoreSums(NamedTuple):
+    """The sums of the scores that count in a mean, and of the vacuous scores that are left out."""
+
+    counted: ExactSum = ExactSum()
+    left_out: ExactSum = ExactSum()
+
+    def __add__(self, other: object) -> ScoreSums:
+        if not isinstance(other, ScoreSums):
+            return NotImplemented
+        return ScoreSums(*map(add, self, other))
+
+    @classmethod
+    def of(cls, scores: Iterable[tuple[float, bool, int]]) -> ScoreSums:
+        """Return the sums of scores, each with whether it is vacuous and how often it occurs."""
+        counted: list[tuple[float, int]] = []
+        left_out: list[tuple[float, int]] = []
+        for score, vacuous, times in scores:
+            own = counted if score_in_means(score, vacuous=vacuous) is not None else left_out
+            own.append((score, times))
+        return cls(_sum(counted), _sum(left_out))
+
+    @property
+    def number(self) -> int:
+        """The number of all scores."""
+        return self.counted.number + self.left_out.number
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the scores that count; of vacuous scores only if there are no others."""
+        return (self.counted if self.counted.number else self.left_out).mean
+
+
 class QualitySums(NamedTuple):
     """The sums of the quality metrics of cases, if an evaluator computes them."""
 
@@ -80,9 +112,9 @@ class QualitySums(NamedTuple):
     def of(cls, counted: Sequence[tuple[CaseStats, int]]) -> QualitySums:
         """Return the sums over the cases that have a response quality score."""
         rows = [
-            (*quality_metrics(stats.quality), stats.rqs, times)
+            (*quality_metrics(stats.quality), rqs, times)
             for stats, times in counted
-            if stats.rqs is not None
+            if (rqs := stats.in_means.rqs) is not None
         ]
         return cls(*(_sum((row[column], row[-1]) for row in rows) for column in range(4)))
 
@@ -92,7 +124,7 @@ class RunSums(NamedTuple):
 
     cases: CaseTotals = CaseTotals()
     verdicts: VerdictCounts = VerdictCounts()
-    scores: ExactSum = ExactSum()
+    scores: ScoreSums = ScoreSums()
     precisions: ExactSum = ExactSum()
     recalls: ExactSum = ExactSum()
     f1s: ExactSum = ExactSum()
@@ -113,11 +145,9 @@ class RunSums(NamedTuple):
 
     @classmethod
     def of(cls, counted: Sequence[tuple[CaseStats, int]]) -> RunSums:
-        """Return the sums over distinct cases, each with its number of occurrences.
-
-        A case without a score is excluded from every mean by case.
-        """
+        """Return the sums over distinct cases, each with its number of occurrences."""
         scored = [pair for pair in counted if pair[0].score is not None]
+        means = [(stats.in_means, times) for stats, times in counted]
         verdicts: Counter[Verdict | None] = Counter()
         quality: Counter[QualityCounts] = Counter()  # many cases have the same counts
         for stats, times in counted:
@@ -142,10 +172,14 @@ class RunSums(NamedTuple):
                 vacuous=sum([times for stats, times in scored if stats.vacuous]),
             ),
             verdicts=VerdictCounts(*(verdicts[verdict] for verdict in Verdict)),
-            scores=_sum([(stats.score, times) for stats, times in scored]),
-            precisions=_sum([(stats.precision, times) for stats, times in scored]),
-            recalls=_sum([(stats.recall, times) for stats, times in scored]),
-            f1s=_sum([(stats.f1_in_mean, times) for stats, times in scored]),
+            scores=ScoreSums.of(
+                (stats.score, stats.vacuous, times)
+                for stats, times in counted
+                if stats.score is not None
+            ),
+            precisions=_sum([(own.precision, times) for own, times in means]),
+            recalls=_sum([(own.recall, times) for own, times in means]),
+            f1s=_sum([(own.f1, times) for own, times in means]),
             safety=_sum([(stats.safety, times) for stats, times in counted]),
             quality=QualityCounts(*map(sum, columns)),
             qualities=QualitySums.of(counted),

@@ -30,7 +30,8 @@ class Depth(StrEnum):
 class Rule:
     """The settings for one path or for every path that matches a pattern.
 
-    With `truth_only`, a field is compared only if the ground truth has its key.
+    With `truth_only`, a field is compared only if the ground truth has its key. With `strict`, the
+    path must exist in a document if it is required.
     """
 
     path: str
@@ -39,6 +40,7 @@ class Rule:
     weight: float = 1.0
     required: bool = True
     truth_only: bool = False
+    strict: bool = field(default=False, compare=False)
     location: Location = field(default=Location(), compare=False)
 
 

@@ -7,6 +7,8 @@ from typing import Final
 
 from fieldmark.metrics.conventions import CountingOptions, RqsForm
 from fieldmark.metrics.quality import QualityCounts, quality
+from fieldmark.metrics.summary import EvaluatorSummary, Summary
+from fieldmark.values.text import plural
 
 METRIC_TITLES: Final[Mapping[str, str]] = {
     "mean_score": "mean score",
@@ -40,6 +42,26 @@ def flag_text(flags: Iterable[str]) -> str:
     'accuracy vacuous, not evaluated'
     """
     return ", ".join(flag.replace("_", " ") for flag in flags)
+
+
+def vacuous_text(cases: int) -> str:
+    """Return the number of vacuous cases beside a mean, or an empty string.
+
+    >>> vacuous_text(9), vacuous_text(0)
+    ('9 vacuous cases', '')
+    """
+    return plural(cases, "vacuous case") if cases else ""
+
+
+def evaluator_note(evaluator: EvaluatorSummary) -> str:
+    """Return the note beside the mean score of an evaluator, or an empty string."""
+    return "vacuous" if evaluator.is_vacuous else vacuous_text(evaluator.vacuous)
+
+
+def metric_note(summary: Summary, name: str) -> str:
+    """Return why a metric of a run says less than it seems to, or an empty string."""
+    vacuous = vacuous_text(summary.vacuous_cases.get(name, 0))
+    return ", ".join(filter(None, (flag_text(summary.flags.get(name, ())), vacuous)))
 
 
 def slice_text(key: str, value: str) -> str:

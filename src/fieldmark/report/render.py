@@ -34,7 +34,7 @@ from fieldmark.report.document import (
     Tone,
     value_of,
 )
-from fieldmark.report.metric_titles import METRIC_TITLES, flag_text, rqs_formula
+from fieldmark.report.metric_titles import METRIC_TITLES, metric_note, rqs_formula
 from fieldmark.report.run_document import slice_blocks
 from fieldmark.report.tables import (
     ATTRIBUTE_COLUMNS,
@@ -403,7 +403,7 @@ def headline(summary: Summary) -> str:
     parts: list[str] = []
     for name in shown:
         maximum = f" of {number(summary.quality.rqs_max, 2)}" if name == "rqs" else ""
-        note = flag_text(summary.flags.get(name, ()))
+        note = metric_note(summary, name)
         value = f"{METRIC_TITLES[name]} {number(metrics[name])}{maximum}"
         parts.append(f"{value} ({note})" if note else value)
     counts = f"{cases.scored:,} of {plural(cases.total, 'case')} scored, {cases.perfect:,} perfect"

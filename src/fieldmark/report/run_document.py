@@ -7,7 +7,7 @@ from math import inf
 from typing import Final, cast
 
 from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
-from fieldmark.metrics.headline import QUALITY_METRICS
+from fieldmark.metrics.headline import MAIN_METRIC, QUALITY_METRICS
 from fieldmark.metrics.rates import sortable
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
 from fieldmark.model.json import JsonObject, JsonValue
@@ -27,7 +27,7 @@ from fieldmark.report.document import (
     note,
     warning,
 )
-from fieldmark.report.metric_titles import SHORT_TITLES, flag_text, rqs_formula
+from fieldmark.report.metric_titles import SHORT_TITLES, evaluator_note, metric_note, rqs_formula
 from fieldmark.report.tables import (
     DASH,
     TOP_HINT,
@@ -35,9 +35,9 @@ from fieldmark.report.tables import (
     attribute_rows,
     evaluator_errors,
     gate_line,
+    noted_number,
     number,
     outcome_text,
-    score_text,
     slice_metrics,
     slice_rows,
     split_warnings,
@@ -186,11 +186,11 @@ def _noted_table(
     summary: Summary, titles: tuple[str, ...], rows: Mapping[str, tuple[str, ...]]
 ) -> Table:
     """Return rows by metric in the order of the run, each with a note such as "vacuous"."""
-    notes = [flag_text(summary.flags.get(name, ())) for name in rows]
+    notes = {name: metric_note(summary, name) for name in rows}
     ordered = sorted(rows, key=[*summary.metrics, *rows].index)
-    if not any(notes):
+    if not any(notes.values()):
         return _named_table(titles, [rows[name] for name in ordered])
-    shown = [(*rows[name], flag_text(summary.flags.get(name, ()))) for name in ordered]
+    shown = [(*rows[name], notes[name]) for name in ordered]
     return _named_table((*titles, ""), shown, noted=True)
 
 
@@ -334,15 +334,14 @@ def _evaluators(summary: Summary) -> Iterator[Block]:
     lines: list[Line] = []
     for name, evaluator in summary.evaluators.items():
         mean = evaluator.mean_score
-        vacuous = evaluator.is_vacuous
         counts = map(_count, (*evaluator.verdicts, evaluator.errors))
         rows.append(
             {
                 "evaluator": name,
                 "mean_score": Cell(
                     mean,
-                    score_text(mean, vacuous=vacuous),
-                    _score_tone(None if vacuous else mean),
+                    noted_number(mean, evaluator_note(evaluator)),
+                    _score_tone(None if evaluator.is_vacuous else mean),
                 ),
                 **dict(zip(verdicts, counts, strict=True)),
             }
@@ -476,7 +475,10 @@ def targets_table(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> 
         rows.append(
             {
                 "target": name,
-                "mean_score": summary.mean_score,
+                "mean_score": Cell(
+                    summary.mean_score,
+                    noted_number(summary.mean_score, metric_note(summary, MAIN_METRIC)),
+                ),
                 "cases": summary.cases.total,
                 "errors": summary.cases.errors,
                 "cost": usage.get("cost"),

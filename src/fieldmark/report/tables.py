@@ -14,7 +14,7 @@ from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.rates import Interval, sortable
 from fieldmark.metrics.summary import FieldCost, Summary, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.metric_titles import NO_VALUE
+from fieldmark.report.metric_titles import NO_VALUE, metric_note
 from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
 
@@ -169,7 +169,16 @@ def score_text(score: float | None, *, vacuous: bool) -> str:
     >>> score_text(1.0, vacuous=True)
     '1.000 (vacuous)'
     """
-    return f"{number(score)} (vacuous)" if vacuous else number(score)
+    return noted_number(score, "vacuous" if vacuous else "")
+
+
+def noted_number(value: float | None, note: str) -> str:
+    """Format a metric for people, with a note beside it if there is one.
+
+    >>> noted_number(0.9, "9 vacuous cases"), noted_number(0.9, "")
+    ('0.900 (9 vacuous cases)', '0.900')
+    """
+    return f"{number(value)} ({note})" if note else number(value)
 
 
 def gate_text(gate: GateResult, *, name: str | None = None) -> str:
@@ -246,7 +255,7 @@ def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
                     metrics.cases.total,
                     tuple(metrics.metrics[name] for name in shown),
                     interval,
-                    metrics.flags.get(shown[0], ()),
+                    tuple(filter(None, [metric_note(metrics, shown[0])])),
                     metrics.intervals is not None and few,
                 )
             )

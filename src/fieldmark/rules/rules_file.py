@@ -131,7 +131,12 @@ FIELD_KEYS: Final = KeyTable(
     _DESCRIPTION,
     CALIBRATION_KEY,
 )
-STRICT: Final = ConfigKey("strict", bool, "Whether an invalid path is an error.", default=False)
+STRICT: Final = ConfigKey(
+    "strict",
+    bool,
+    "Whether an invalid path, or a required path that no document has, is an error.",
+    default=False,
+)
 PROVIDER: Final[ConfigKey[Provider | None]] = ConfigKey(
     "provider", schema=ref("provider"), reader=read_provider
 )
@@ -241,6 +246,7 @@ def _rule(
         aligner=aligner,
         weight=float(weight),
         required=required,
+        strict=context.strict,
         location=location,
     )
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -41,20 +41,20 @@ from fieldmark.judges.judge_protocol import encode_request
 from fieldmark.judges.managed_process import ProcessFailure, ProcessGroup, ProcessPool
 from fieldmark.judges.process_tree import end_with_parent
 from fieldmark.judges.program import MEGABYTE, ProcessLimits, Program
-from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.case_score import CaseStats, score_in_means
 from fieldmark.metrics.conventions import OnError
 from fieldmark.metrics.counts import ErrorCounts
+from fieldmark.metrics.gates import MissingPath
 from fieldmark.metrics.quality import QualityCounts
-from fieldmark.metrics.rates import ExactSum
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, EvaluatorSummary
-from fieldmark.metrics.tally import VerdictCounts
+from fieldmark.metrics.tally import ScoreSums, VerdictCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.error_boundary import score_or_error
 from fieldmark.runs.settings import Settings
-from fieldmark.runs.warnings import DocumentPaths
+from fieldmark.runs.warnings import DocumentPaths, UnusedPath, missing_in_pair
 
 _INPUT_BYTES: Final = 1024 * MEGABYTE
 _MEMORY_BYTES: Final = 4096 * MEGABYTE
@@ -243,20 +243,28 @@ class EvaluatorRunner:
                 return f"{inner}no document has any of its paths: {', '.join(texts)}"
         return ""
 
-    def path_warnings(self) -> list[str]:
-        """Return a warning for each missing path of an evaluator that found others.
-
-        The paths of rules have warnings of their own.
-        """
+    def unused_paths(self) -> list[UnusedPath]:
+        """Return the missing paths of evaluators that found others, without the paths of rules."""
         known = self._rule_paths()
         return [
-            f"{name}: no document has {self.documents.describe(path)}"
+            UnusedPath(
+                path.removeprefix("**."),
+                nearest=self.documents.nearest(path),
+                evaluator=name,
+                required=path in required_paths(evaluator),
+            )
             for name, evaluator in _flattened(_all_evaluators(self._evaluators, self._own))
             for path in _paths(evaluator)
             if path not in known
             and self.documents.lacks(path)
             and not all(map(self.documents.lacks, _paths(evaluator)))
         ]
+
+    def missing_in_pair(self, case: Case) -> list[MissingPath]:
+        """Return the required paths of the evaluators that neither document of a case has."""
+        evaluators = _flattened(self._evaluators_of(case))
+        paths = (path for _, evaluator in evaluators for path in required_paths(evaluator))
+        return missing_in_pair(case, tuple(dict.fromkeys(paths)))
 
     def _rule_paths(self) -> set[str]:
         rule_sets = () if self._settings is None else self._settings.rule_sets
@@ -345,8 +353,10 @@ class EvaluatorRunner:
         if BY_CASE_EVALUATOR in options:
             own = first.get(ExtractionMetrics, _NO_STATS)
             own = _NO_STATS if own.score is None else own
-            # The score is the F1, or 0 if a comparison failed.
-            stats = stats._replace(precision=own.precision, recall=own.recall, f1=own.score)
+            # The score is the F1, or 0 if a comparison failed; without anything to count, there
+            # is no F1.
+            f1 = score_in_means(own.score, vacuous=own.vacuous)
+            stats = stats._replace(precision=own.precision, recall=own.recall, f1=f1)
         return stats
 
     def _start_all(
@@ -508,6 +518,12 @@ def _paths(evaluator: Evaluator | Judge | Combiner) -> tuple[str, ...]:
     return paths
 
 
+def required_paths(evaluator: Evaluator | Judge | Combiner) -> list[str]:
+    """Return the configured paths of an evaluator that a document must have."""
+    optional: Collection[str] = getattr(evaluator, "optional_paths", ())
+    return [path for path in _paths(evaluator) if path not in optional]
+
+
 def _accumulated(accumulator: Accumulator, case: Case) -> Score:
     unreadable = case.input is CaseInput.PARSE_ERROR
     return accumulator.add(case.expected, case.candidate, unreadable=unreadable)
@@ -530,7 +546,7 @@ def unready_judges(evaluators: Sequence[ConfiguredEvaluator]) -> list[Problem]:
 
 @dataclass(slots=True)
 class _Totals:
-    scores: ExactSum = field(default_factory=ExactSum)
+    scores: ScoreSums = field(default_factory=ScoreSums)
     errors: int = 0
     vacuous: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
@@ -553,7 +569,7 @@ class EvaluatorTotals:
             if score.score is None:
                 totals.errors += 1
                 continue
-            totals.scores += ExactSum.of([(score.score, 1)])
+            totals.scores += ScoreSums.of([(score.score, score.vacuous, 1)])
             totals.vacuous += score.vacuous
             if score.verdict is not None:
                 totals.verdicts[score.verdict] += 1

@@ -20,7 +20,7 @@ from fieldmark.data.input_warnings import first_non_finite, warn_non_finite
 from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.pairing import PairedFiles, PairStream, ReadStatistics
 from fieldmark.data.row_layout import DuplicateIds
-from fieldmark.errors import ConfigError, Location
+from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.identity import describe
@@ -58,6 +58,7 @@ from fieldmark.runs.run_options import (
 )
 from fieldmark.runs.settings import Settings
 from fieldmark.runs.warnings import (
+    UnusedPath,
     export_notes,
     list_notes,
     structural_warnings,
@@ -382,6 +383,12 @@ class Session:
             cases = totals.tally.sums().cases
             read = cases.scored - cases.missing - cases.unparseable
             structural = tuple(structural_warnings(totals.tally.facts(), read=read))
+        unused = self._unused_paths()
+        missing = [path for path in unused if path.is_missing]
+        problems = [Problem(path.text, path.location) for path in missing if path.strict]
+        if problems:
+            raise ConfigError(problems)
+        structural = tuple(dict.fromkeys([*structural, *(path.warning for path in missing)]))
         input_warnings = [*stream.warnings, *dict.fromkeys(self.target_warnings)]
         if self.dialect.non_finite:
             number = self.dialect.non_finite
@@ -391,13 +398,14 @@ class Session:
             settings.convention,
             applied=settings.applied,
             evaluators=None if self.runner is None else self.runner.summaries(),
-            warnings=(*structural, *self._warnings(input_warnings)),
+            warnings=tuple(dict.fromkeys([*structural, *self._warnings(input_warnings, unused)])),
         )
         summary = replace(
             summary,
             structural_warnings=structural,
             input_warnings=(*stream.structural, *input_warnings),
             exports=stream.exports,
+            missing_paths=tuple(dict.fromkeys(path.missing for path in missing)),
         )
         if totals.confidence is not None and settings.confidence is not None:
             confidence = settings.confidence
@@ -406,23 +414,27 @@ class Session:
             summary = with_confidence(summary, totals.confidence, confidence)
         return summary if self.regions is None else self.regions.added_to(summary)
 
-    def _warnings(self, input_warnings: Sequence[str]) -> Iterator[str]:
-        """Yield all warnings besides the structural warnings, in the order of the output."""
+    def _unused_paths(self) -> list[UnusedPath]:
+        """Return the configured paths that were never compared, also of evaluators."""
         warnings, facts, runner = self.totals.warnings, self.totals.tally.facts(), self.runner
         documents = None if runner is None else runner.documents
+        unused = [] if runner is None else runner.unused_paths()
+        for rules in self.settings.user_rule_sets:
+            unused += unused_rules(rules, facts, warnings.unseen, documents)
+        return unused
+
+    def _warnings(
+        self, input_warnings: Sequence[str], unused: Sequence[UnusedPath]
+    ) -> Iterator[str]:
+        """Yield all warnings in the order of the output, some of which may be structural."""
+        warnings = self.totals.warnings
         yield from self.settings.warnings
         yield from warnings.errors()
         yield from input_warnings
         yield from warnings.uncertain()
-        if runner is not None:
-            yield from runner.path_warnings()
-        yield from dict.fromkeys(
-            warning
-            for rules in self.settings.user_rule_sets
-            for warning in unused_rules(rules, facts, warnings.unseen, documents)
-        )
+        yield from (path.warning for path in unused)
         if self.totals.slices is not None:
-            yield from self.totals.slices.warnings(list(facts))
+            yield from self.totals.slices.warnings(list(self.totals.tally.facts()))
 
     def with_intervals(self, summary: Summary) -> Summary:
         """Return the summary with confidence intervals, if they are requested."""

@@ -10,16 +10,19 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
 from itertools import chain, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
+from fieldmark.compare.exact import Ignore
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS
-from fieldmark.errors import OptionHint, OptionPhrase, OptionText, with_hint
+from fieldmark.errors import Location, OptionHint, OptionPhrase, OptionText, with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.confidence import ConfidenceTally, summarize_confidence
+from fieldmark.metrics.gates import MissingPath
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
@@ -38,6 +41,7 @@ from fieldmark.values.paths import (
     first_keys,
     has_path,
     leaves,
+    may_have_path,
     parse_path,
     path_or_none,
 )
@@ -287,8 +291,11 @@ def _named(case: Case) -> str:
     return f"case {case.id!r}"
 
 
-def pair_warnings(results: Iterable[CaseResult]) -> list[str]:
-    """Return warnings that compared documents do not have the same structure."""
+def pair_warnings(results: Sequence[CaseResult], rules: Rules) -> list[str]:
+    """Return warnings that compared documents do not have the same structure or a configured path.
+
+    All candidates have the same expected document.
+    """
     facts: dict[str, Counter[int]] = {}
     read = 0
     for result in results:
@@ -296,7 +303,10 @@ def pair_warnings(results: Iterable[CaseResult]) -> list[str]:
         for cell in result.outcomes.cells:
             path = result.attributes.path(cell >> CELL_BITS)
             facts.setdefault(path, Counter())[cell & FACT_MASK] += 1
-    return structural_warnings(facts, read=read, rows=False)
+    required = [rule.path for rule in rules.fields if is_required(rule)]
+    in_pairs = [missing_in_pair(result.case, required) for result in results]
+    missing = [path for path in in_pairs[0] if all(path in own for own in in_pairs)]
+    return [*structural_warnings(facts, read=read, rows=False), *map(str, missing)]
 
 
 def structural_warnings(facts: FactsByPath, *, read: int, rows: bool = True) -> list[str]:
@@ -377,18 +387,69 @@ def _first_few(paths: Sequence[str]) -> str:
     return f"{', '.join(paths[:_NAMED])}{more}"
 
 
+class PathProblem(StrEnum):
+    """Why a configured path was never compared."""
+
+    NO_DOCUMENT = "no_document"
+    NO_TRUTH = "no_truth"
+    COMPARED_AS_PART = "compared_as_part"
+
+
+class UnusedPath(NamedTuple):
+    """A configured path that was never compared, and where it is configured.
+
+    `nearest` is the most similar path that exists, or the value that was compared as a whole.
+    `evaluator` is the name of an evaluator whose path is not in the rules.
+    """
+
+    path: str
+    problem: PathProblem = PathProblem.NO_DOCUMENT
+    nearest: str = ""
+    location: Location = Location()
+    evaluator: str = ""
+    required: bool = True
+    strict: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the path must exist, and no document has it."""
+        return self.required and self.problem is PathProblem.NO_DOCUMENT
+
+    @property
+    def missing(self) -> MissingPath:
+        """The path and the most similar path."""
+        return MissingPath(self.path, self.nearest)
+
+    @property
+    def text(self) -> str:
+        """What is wrong, for people."""
+        match self.problem:
+            case PathProblem.NO_DOCUMENT:
+                return str(self.missing)
+            case PathProblem.NO_TRUTH:
+                return f"no ground truth has {self.path!r}"
+            case PathProblem.COMPARED_AS_PART:
+                return f"{self.path!r} was not compared: {self.nearest!r} was compared as one value"
+
+    @property
+    def warning(self) -> str:
+        """What is wrong and where, for people."""
+        where = self.evaluator or str(self.location)
+        return f"{where}: {self.text}" if where else self.text
+
+
 def unused_rules(
     rules: Rules,
     facts: FactsByPath,
     unseen: Container[_RulePath],
     documents: DocumentPaths | None = None,
-) -> list[str]:
-    """Return a warning for each path in the rules that was never compared, with a suggestion.
+) -> list[UnusedPath]:
+    """Return each path in the rules that was never compared.
 
     `unseen` are the unseen paths of `CaseWarnings`. Another path is not compared if a value around
     it is compared as a whole, or if it is out of scope. If nothing was compared at all, only a path
-    that a prediction has is known to be missing from the ground truth. Suggestions are paths of the
-    `documents`, by default the paths of the compared fields.
+    that a prediction has is known to be missing from the ground truth. The nearest path is one of
+    the `documents`, by default of the compared fields. An ignored path need not exist.
     """
     nothing_compared = not any(facts.values())
     absent = Presence.ABSENT
@@ -403,37 +464,57 @@ def unused_rules(
         if path is not None
         and any(FACTS[fact].outcome is not Outcome.IGNORED for fact in facts[path.text])
     }
-    warnings: list[str] = []
+    unused: list[UnusedPath] = []
     for rule in rules.fields:
         path = path_or_none(rule.path)
         if path is None or (_is_in_map(rule, rules) and _is_at_or_above(attribute_of(path), seen)):
             continue
-        location = f"{rule.location}: " if str(rule.location) else ""
+        own = UnusedPath(
+            path.text,
+            location=rule.location,
+            required=is_required(rule),
+            strict=rule.strict or rules.strict,
+        )
         if (path.text, rule.truth_only) not in unseen:
             segments = parse_path(attribute_of(path)).segments
             around = (segments[:end] for end in range(1, len(segments)))
             whole = next((compared[path].text for path in around if path in compared), None)
             if whole is not None and segments not in compared:
-                text = f"{path.text!r} was not compared: {whole!r} was compared as one value"
-                warnings.append(f"{location}{text}")
+                unused.append(own._replace(problem=PathProblem.COMPARED_AS_PART, nearest=whole))
             continue
         if any(
-            rule.path.startswith(f"{own.path}[") and (own.path, own.truth_only) in unseen
-            for own in rules.fields
+            rule.path.startswith(f"{other.path}[") and (other.path, other.truth_only) in unseen
+            for other in rules.fields
         ):
             continue
         if (path.text, False) not in unseen:
-            warnings.append(f"{location}no ground truth has {path.text!r}")
-            continue
-        if nothing_compared:
-            continue
-        if documents is not None:
-            hint = documents.hint(rule.path)
-        else:
-            close = nearest(path.text, seen)
-            hint = f"did you mean {close!r}?" if close else ""
-        warnings.append(with_hint(f"{location}no document has {path.text!r}", hint))
-    return warnings
+            unused.append(own._replace(problem=PathProblem.NO_TRUTH))
+        elif not nothing_compared:
+            close = nearest(path.text, seen) if documents is None else documents.nearest(rule.path)
+            unused.append(own._replace(nearest=close or ""))
+    return unused
+
+
+def is_required(rule: Rule) -> bool:
+    """Return whether a document must have the path of a rule; an ignored path need not exist."""
+    return rule.required and not isinstance(rule.comparator, Ignore)
+
+
+def missing_in_pair(case: Case, paths: Iterable[str]) -> list[MissingPath]:
+    """Return the paths that neither document of a single case has.
+
+    A path below null or an empty list may exist in other documents.
+    """
+    documents = DocumentPaths(paths)
+    documents.add(case)
+    both = [side for side in (case.expected, case.candidate) if side is not MISSING]
+    return [
+        MissingPath(text, documents.nearest(text))
+        for text in paths
+        if documents.lacks(text)
+        and (path := path_or_none(text)) is not None
+        and not any(may_have_path(document, path) for document in both)
+    ]
 
 
 def _is_in_map(rule: Rule, rules: Rules) -> bool:
@@ -505,13 +586,12 @@ class DocumentPaths:
     def describe(self, path: str) -> str:
         """Return a path that no document has, with the nearest path that exists."""
         text = path.removeprefix("**.")
-        hint = self.hint(text)
-        return f"{text!r} ({hint})" if hint else repr(text)
+        close = self.nearest(path)
+        return f"{text!r} (did you mean {close!r}?)" if close else repr(text)
 
-    def hint(self, path: str) -> str:
-        """Return a suggestion with the nearest path that exists, or an empty string."""
-        close = nearest(path.replace("[*]", "[]"), self._attributes)
-        return f"did you mean {close!r}?" if close else ""
+    def nearest(self, path: str) -> str:
+        """Return the most similar path that exists, or an empty string."""
+        return nearest(path.removeprefix("**.").replace("[*]", "[]"), self._attributes) or ""
 
 
 def export_notes(exports: Iterable[ReadExport]) -> list[str]:

@@ -223,10 +223,26 @@ def has_path(document: JsonValue, path: Path) -> bool:
     return _has_steps(document, path, 0)
 
 
-def _has_steps(value: JsonValue, path: Path, position: int) -> bool:
-    """Return whether a value has the steps of a path from a position on."""
-    if position == len(path.segments):
+def may_have_path(document: JsonValue, path: Path) -> bool:
+    """Return whether a document has a path, or null or an empty list where the path goes on.
+
+    >>> may_have_path({"items": []}, parse_path("items[*].x")), may_have_path({}, parse_path("x"))
+    (True, False)
+    """
+    return has_path(document, path) or _has_steps(document, path, 0, ends_early=True)
+
+
+def _has_steps(value: JsonValue, path: Path, position: int, *, ends_early: bool = False) -> bool:
+    """Return whether a value has the steps of a path from a position on.
+
+    With `ends_early`, null and an empty list have all further steps.
+    """
+    if position == len(path.segments) or (ends_early and value in (None, [])):
         return True
+
+    def has_steps(inner: JsonValue, position: int) -> bool:
+        return _has_steps(inner, path, position, ends_early=ends_early)
+
     segment = path.segments[position]
     if isinstance(value, dict):
         if path.tail(position) in value:
@@ -235,15 +251,13 @@ def _has_steps(value: JsonValue, path: Path, position: int) -> bool:
     else:
         inner = value if isinstance(value, list) else ()
     if segment is ANY_DEPTH:
-        return _has_steps(value, path, position + 1) or any(
-            _has_steps(item, path, position) for item in inner
-        )
+        return has_steps(value, position + 1) or any(has_steps(item, position) for item in inner)
     if isinstance(value, list):
         if isinstance(segment, int):
-            return segment < len(value) and _has_steps(value[segment], path, position + 1)
-        return segment is ANY_ITEM and any(_has_steps(item, path, position + 1) for item in value)
+            return segment < len(value) and has_steps(value[segment], position + 1)
+        return segment is ANY_ITEM and any(has_steps(item, position + 1) for item in value)
     key = _key_of(segment)
-    return isinstance(value, dict) and key in value and _has_steps(value[key], path, position + 1)
+    return isinstance(value, dict) and key in value and has_steps(value[key], position + 1)
 
 
 def first_keys(paths: Iterable[Path]) -> frozenset[str] | None:

@@ -70,7 +70,7 @@ def test_undefined_f1_is_0_in_means_unless_there_is_nothing_to_count(
         assert (by_case.score, by_case.vacuous) == (1.0 if zero == "undefined" else 0.0, True)
     else:
         assert (by_case.score, by_case.vacuous) == (score, False)
-    assert stats_of("confusion", [("a", word)], options=options).f1_in_mean == score
+    assert stats_of("confusion", [("a", word)], options=options).in_means.f1 == score
 
 
 RIGHT = ("match", 1.0, True)

@@ -20,7 +20,7 @@ from fieldmark.report.document import Document
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
 from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles
 from fieldmark.report.html.value_encoding import truncate
-from fieldmark.report.metric_titles import rqs_formula
+from fieldmark.report.metric_titles import evaluator_note, rqs_formula
 from fieldmark.report.render import counts_and_rates, document_markdown, headline
 from fieldmark.report.run_document import confidence_blocks, slice_blocks
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
@@ -29,9 +29,9 @@ from fieldmark.report.tables import (
     attribute_rows,
     gate_text,
     input_text,
+    noted_number,
     number,
     outcome_text,
-    score_text,
     split_warnings,
 )
 from fieldmark.values.escape import visible
@@ -173,7 +173,7 @@ def _evaluators(summary: Summary) -> Iterator[str]:
         counts = " | ".join(
             f"{n:,}" for n in (evaluator.scored, *evaluator.verdicts, evaluator.errors)
         )
-        mean = score_text(evaluator.mean_score, vacuous=evaluator.is_vacuous)
+        mean = noted_number(evaluator.mean_score, evaluator_note(evaluator))
         yield f"| {in_code(name)} | {mean} | {counts} |"
     for name, evaluator in summary.evaluators.items():
         if evaluator.error:

@@ -27,7 +27,7 @@ from fieldmark.report.exports.common import (
 )
 from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles, verdict_counts
 from fieldmark.report.html.value_encoding import truncate
-from fieldmark.report.metric_titles import rqs_formula
+from fieldmark.report.metric_titles import evaluator_note, rqs_formula
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
     ATTRIBUTE_COLUMNS,
@@ -216,7 +216,7 @@ def _metrics(summary: Summary) -> Iterator[list[Cell]]:
         for name, value, meaning in table.metrics:
             yield [f"{title}: {name}", value, None, None, meaning]
     for name, evaluator in summary.evaluators.items():
-        note = "vacuous" if evaluator.is_vacuous else ""
+        note = evaluator_note(evaluator)
         yield [f"evaluator: {name}", evaluator.mean_score, None, None, "mean score", note]
         if evaluator.error:
             yield [f"evaluator: {name}", None, None, None, f"error: {evaluator.error}"]

@@ -16,7 +16,13 @@ from fieldmark.metrics.summary import RateVariations, Summary, worst_attributes
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.value_encoding import columnar
-from fieldmark.report.metric_titles import METRIC_TITLES, flag_text, rqs_formula
+from fieldmark.report.metric_titles import (
+    METRIC_TITLES,
+    evaluator_note,
+    flag_text,
+    rqs_formula,
+    vacuous_text,
+)
 from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import slice_metrics, slice_rows
 from fieldmark.runs.case_result import CaseResult
@@ -98,6 +104,7 @@ class Tile:
     """A metric with its meaning and, if available, its confidence interval.
 
     `flags` say why it means less than it seems to, such as `vacuous` or `not_evaluated`.
+    `vacuous_cases` are not in a mean that also rests on other cases.
     """
 
     label: str
@@ -106,11 +113,12 @@ class Tile:
     interval: Interval | None = None
     maximum: float | None = None
     flags: tuple[str, ...] = ()
+    vacuous_cases: int = 0
 
     @property
     def note(self) -> str:
-        """The flags as text."""
-        return flag_text(self.flags)
+        """The flags and the number of vacuous cases as text."""
+        return ", ".join(filter(None, (flag_text(self.flags), vacuous_text(self.vacuous_cases))))
 
     def to_dict(self) -> JsonObject:
         """Return the tile as JSON for the page."""
@@ -121,7 +129,7 @@ class Tile:
             "meaning": self.meaning,
             **({} if self.interval is None else {"interval": list(self.interval)}),
             **({} if self.maximum is None else {"most": self.maximum}),
-            **(flagged if self.flags else {}),
+            **(flagged if self.note else {}),
         }
 
 
@@ -165,6 +173,7 @@ def tiles(summary: Summary) -> list[Tile]:
             interval=intervals.get(name),
             maximum=summary.quality.rqs_max if name == "rqs" else None,
             flags=flags.get(name, ()),
+            vacuous_cases=summary.vacuous_cases.get(name, 0),
         )
         for name, value in summary.evaluated.items()
     }
@@ -321,6 +330,7 @@ def evaluator_lines(summary: Summary) -> list[JsonValue]:
             "errors": evaluator.errors,
             "error": evaluator.error,
             "vacuous": evaluator.is_vacuous,
+            "note": evaluator_note(evaluator),
         }
         for name, evaluator in summary.evaluators.items()
     ]

@@ -100,5 +100,5 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
         "convention": settings.convention.name,
         "depth": settings.rules.depth,
         **response,
-        "warnings": [*pair_warnings(results), *settings.warnings],
+        "warnings": [*pair_warnings(results, settings.rules), *settings.warnings],
     }

@@ -1,8 +1,7 @@
 // How the metrics were computed.
 
-import { scoreText } from "./cases.js";
 import { el, section } from "./dom.js";
-import { bytes, CASE_TOTAL_LABELS, moment, reasonText, whole } from "./labels.js";
+import { bytes, CASE_TOTAL_LABELS, moment, reasonText, rate, whole } from "./labels.js";
 import { tableNode } from "./table.js";
 import { shown } from "./values.js";
 
@@ -41,7 +40,7 @@ export function evaluatorTable(evaluators) {
     caption: "Evaluators", step: 50, rows: evaluators,
     columns: [
       { key: "evaluator", title: "Evaluator" },
-      { key: "mean_score", title: "Mean score", format: "number", cell: (row) => scoreText(row.mean_score, row.vacuous) },
+      { key: "mean_score", title: "Mean score", format: "number", cell: ({ mean_score: mean, note }) => [rate(mean), note && [" ", el("span", { class: "tile-note" }, note)]] },
       { key: "scored", title: "Scored", format: "count" },
       { key: "pass", title: "Pass", format: "count" },
       { key: "partial", title: "Partial", format: "count" },
