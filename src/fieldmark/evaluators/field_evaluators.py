@@ -372,8 +372,8 @@ def _shorten(value: JsonValue) -> JsonValue:
 class FieldAccuracy(FieldEvaluator):
     """Score the configured fields: the weighted mean of their scores, or all or nothing.
 
-    A field that is absent from the ground truth is skipped; with `absent_truth: miss`, a predicted
-    value for it is a miss. A missing value of an optional field is skipped.
+    A predicted value that the ground truth has no key for is a miss, as are extra list items; with
+    `absent_truth: skip`, it is skipped. A missing value of an optional field is skipped.
 
     >>> header = FieldAccuracy(fields=(Rule(path="number"), Rule(path="notes", required=False)))
     >>> header.evaluate({"number": "A-1", "notes": "rush"}, {"number": "A-1"}).score
@@ -383,7 +383,7 @@ class FieldAccuracy(FieldEvaluator):
     name: ClassVar[str] = "field_accuracy"
     fields: FieldRules
     aggregation: Aggregation = Aggregation.WEIGHTED_AVERAGE
-    absent_truth: AbsentTruth = AbsentTruth.SKIP
+    absent_truth: AbsentTruth = AbsentTruth.MISS
     max_rows: NonNegativeInt = MAX_ROWS
 
     def claims(self) -> tuple[Rule, ...]:
