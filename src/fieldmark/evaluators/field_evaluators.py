@@ -299,24 +299,31 @@ def metrics_by_attribute(
 ) -> tuple[JsonObject, JsonObject]:
     """Return the metrics of each attribute, and their sums and means.
 
-    `rename` returns the name of an attribute in the result, or `None` to omit it.
+    `rename` returns the name of an attribute in the result, or `None` if it is only part of the
+    sums and means. Without a candidate, the means of a document without fields are 0.
     """
     counting = compared.convention.counting
     costs = cost_table(counting)
-    counts: dict[str, Counts] = {}
-    errors: Counter[str] = Counter()
+    # Lists that are not named can have the same path as a named field of their items.
+    counts: dict[tuple[str | None, str], Counts] = {}
+    errors: Counter[tuple[str | None, str]] = Counter()
     for cell in compared.outcomes.cells:
         outcome = fact_of(cell).outcome
-        name = rename(compared.table.path(cell >> CELL_BITS))
-        if outcome is Outcome.IGNORED or name is None:
+        if outcome is Outcome.IGNORED:
             continue
-        counts[name] = counts.get(name, Counts()) + costs[cell & FACT_MASK]
-        errors[name] += outcome is Outcome.ERROR
+        path = compared.table.path(cell >> CELL_BITS)
+        name = rename(path)
+        key = name, path if name is None else ""
+        counts[key] = counts.get(key, Counts()) + costs[cell & FACT_MASK]
+        errors[key] += outcome is Outcome.ERROR
     metrics: JsonObject = {}
-    for name, own in counts.items():
-        failed: JsonObject = {"errors": errors[name]} if errors[name] else {}
-        metrics[name] = {**confusion(own, counting), **failed}
+    for key, own in counts.items():
+        failed: JsonObject = {"errors": errors[key]} if errors[key] else {}
+        if key[0] is not None:
+            metrics[key[0]] = {**confusion(own, counting), **failed}
     mean = macro_mean(counts.values(), counting)
+    if mean.vacuous and compared.unreadable:
+        mean = mean._replace(f1=0.0, vacuous=False)
     total = sum(counts.values(), Counts())
     summary = {
         **{f"total_{key}": number for key, number in total._asdict().items()},

@@ -152,9 +152,8 @@ class LineItems(FieldEvaluator):
             raise OptionError("aggregation", "similarity requires another align than index")
         if is_path(self.path) and (problem := problem_of(ValuePath, self.path)):
             raise OptionError("path", problem)
-        fields = (Rule(path=self.path),)
-        if is_path(self.path):
-            fields = self._item_rules(self._list_path)
+        rule = Rule(path=self.path)
+        fields = self._item_rules(self._list_path) if is_path(self.path) else (rule,)
         return self._rules_for(fields, scope=Scope.CONFIGURED)
 
     def _item_rules(self, list_path: str) -> tuple[Rule, ...]:
