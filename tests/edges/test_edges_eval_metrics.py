@@ -75,13 +75,13 @@ SWAPPED = {"l": [{"x": 1}, {"x": 2}]}, {"l": [{"x": 2}, {"x": 1}]}
         ),
         pytest.param(
             [case("a", {"total": 1}, {"total": 1, "po": 7})],
-            [accuracy({"path": "total"}, {"path": "po"})],
+            [accuracy({"path": "total"}, {"path": "po"}, absent_truth="skip")],
             {"total": (1, 0, 0, 0)},
             id="field-that-the-truth-lacks-is-skipped",
         ),
         pytest.param(
             [case("a", {"total": 1}, {"total": 1, "po": 7})],
-            [accuracy({"path": "total"}, {"path": "po"}, absent_truth="miss")],
+            [accuracy({"path": "total"}, {"path": "po"})],
             {"total": (1, 0, 0, 0), "po": (0, 0, 1, 0)},
             id="field-that-the-truth-lacks-is-a-miss",
         ),
@@ -99,9 +99,15 @@ SWAPPED = {"l": [{"x": 1}, {"x": 2}]}, {"l": [{"x": 2}, {"x": 1}]}
         ),
         pytest.param(
             [case("a", {"l": [{"x": 1}]}, {"l": [{"x": 1}, {"x": 2}]})],
-            [accuracy({"path": "l[*].x"})],
+            [accuracy({"path": "l[*].x"}, absent_truth="skip")],
             {"l[].x": (1, 0, 0, 0)},
             id="item-that-the-truth-lacks-is-skipped",
+        ),
+        pytest.param(
+            [case("a", {"l": [{"x": 1}]}, {"l": [{"x": 1}, {"x": 2}]})],
+            [accuracy({"path": "l[*].x"})],
+            {"l[].x": (1, 0, 1, 0)},
+            id="item-that-the-truth-lacks-is-extra",
         ),
         pytest.param(
             [case("a", {"l": [{"x": 1}], "m": [{"x": 1}]}, {"l": 5, "m": [{"x": 1}]}), case("b", {}, {"l": 5})],
@@ -334,11 +340,12 @@ def test_cases_without_extraction_metrics_are_not_part_of_the_means_by_case():
 )
 @pytest.mark.parametrize("shared", [False, True])
 def test_path_that_no_case_can_score_is_a_warning(path, warnings, shared):
-    evaluator = accuracy({"path": "xyz"}, {"path": path})
+    evaluator = accuracy({"path": "xyz"}, {"path": path}, absent_truth="skip")
     cases = [case("a", {"x": 1, "xyz": 1}, {"x": 1, "xyz": 1, "po": 7})]
     if not shared:
         cases = [{**cases[0], "evaluators": [evaluator]}, case("b", {"x": 1}, {"x": 1})]
-    run = evaluate(cases, evaluator if shared else accuracy({"path": "x"}, name="shared"))
+    other = accuracy({"path": "x"}, name="shared", absent_truth="skip")
+    run = evaluate(cases, evaluator if shared else other)
     assert tuple(text.rpartition("]: ")[2] for text in run.summary.warnings) == warnings
 
 

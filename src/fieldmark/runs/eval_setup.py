@@ -551,7 +551,9 @@ def _complete(own: Rules, base: Rules) -> Iterator[Rule]:
             for path in _lists(rule.path) if is_path(rule.path) else ():
                 if path_key(path) not in known:
                     known.add(path_key(path))
-                    yield replace(rule, path=path, comparator=None, aligner=own.aligner)
+                    # The evaluator has no rule for the list itself, whose value is no field.
+                    aligned = replace(rule, path=path, comparator=None, aligner=own.aligner)
+                    yield replace(aligned, truth_only=True)
     for rule in own.fields:
         if not rule.required and not is_path(rule.path):
             continue
