@@ -446,8 +446,8 @@ class MetricDifference:
     p: float
     adjusted: float
     word: DiffVerdict
-    improved: int = 0
-    worse: int = 0
+    improved: int
+    worse: int
 
     @property
     def detectable(self) -> float | None:

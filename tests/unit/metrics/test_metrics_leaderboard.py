@@ -145,7 +145,15 @@ def test_interval_of_each_run_is_around_its_own_estimate(metric):
 
 def difference(word):
     return MetricDifference(
-        before=0, after=0, delta=0, interval=None, p=0, adjusted=0, word=DiffVerdict(word)
+        before=0,
+        after=0,
+        delta=0,
+        interval=None,
+        p=0,
+        adjusted=0,
+        word=DiffVerdict(word),
+        improved=0,
+        worse=0,
     )
 
 

@@ -32,6 +32,8 @@ def test_a_change_is_never_shown_as_none(before, after, text):
         p=1.0,
         adjusted=1.0,
         word=DiffVerdict.SAME,
+        improved=0,
+        worse=0,
     )
     assert change_text(metric) == text
 
