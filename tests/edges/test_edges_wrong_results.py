@@ -153,3 +153,12 @@ def test_errors_of_an_evaluator_without_weight_are_shown(command, folder):
     assert isinstance(stored, Summary)
     (errors,) = (tile for tile in tiles(stored) if tile.label == "Errors")
     assert (errors.value, errors.meaning) == (1, "1 error of evaluators")
+
+
+def test_unsafe_prediction_is_not_perfect():
+    safety = {"type": "wordlist", "words": ["hell"]}
+    rows = [
+        {"id": name, "expected": {"x": name}, "candidate": {"x": name}} for name in ("hell", "one")
+    ]
+    run = fm.score(rows, rules={"safety": safety})
+    assert run.summary.cases.perfect == 1
