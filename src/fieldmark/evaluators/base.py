@@ -90,9 +90,9 @@ class Score:
     @property
     def failing(self) -> bool:
         """Whether the candidate does not pass, or has the score 0 whatever its verdict."""
-        if self.score is None or self.vacuous:
+        if self.score is None:
             return False
-        return self.verdict is not Verdict.PASS or self.score == 0
+        return self.verdict is not Verdict.PASS or (self.score == 0 and not self.vacuous)
 
 
 class Evaluator(Protocol):
