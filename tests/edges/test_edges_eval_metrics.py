@@ -75,13 +75,13 @@ SWAPPED = {"l": [{"x": 1}, {"x": 2}]}, {"l": [{"x": 2}, {"x": 1}]}
         ),
         pytest.param(
             [case("a", {"total": 1}, {"total": 1, "po": 7})],
-            [accuracy({"path": "total"}, {"path": "po"})],
+            [accuracy({"path": "total"}, {"path": "po"}, absent_truth="skip")],
             {"total": (1, 0, 0, 0)},
             id="field-that-the-truth-lacks-is-skipped",
         ),
         pytest.param(
             [case("a", {"total": 1}, {"total": 1, "po": 7})],
-            [accuracy({"path": "total"}, {"path": "po"}, absent_truth="miss")],
+            [accuracy({"path": "total"}, {"path": "po"})],
             {"total": (1, 0, 0, 0), "po": (0, 0, 1, 0)},
             id="field-that-the-truth-lacks-is-a-miss",
         ),
@@ -99,9 +99,15 @@ SWAPPED = {"l": [{"x": 1}, {"x": 2}]}, {"l": [{"x": 2}, {"x": 1}]}
         ),
         pytest.param(
             [case("a", {"l": [{"x": 1}]}, {"l": [{"x": 1}, {"x": 2}]})],
-            [accuracy({"path": "l[*].x"})],
+            [accuracy({"path": "l[*].x"}, absent_truth="skip")],
             {"l[].x": (1, 0, 0, 0)},
             id="item-that-the-truth-lacks-is-skipped",
+        ),
+        pytest.param(
+            [case("a", {"l": [{"x": 1}]}, {"l": [{"x": 1}, {"x": 2}]})],
+            [accuracy({"path": "l[*].x"})],
+            {"l[].x": (1, 0, 1, 0)},
+            id="item-that-the-truth-lacks-is-extra",
         ),
         pytest.param(
             [case("a", {"l": [{"x": 1}], "m": [{"x": 1}]}, {"l": 5, "m": [{"x": 1}]}), case("b", {}, {"l": 5})],
@@ -169,6 +175,70 @@ def test_first_evaluator_of_a_path_counts_and_a_warning_names_both():
     (warning,) = run.summary.warnings
     message = "one and box.two compare 'total' differently; the metrics per attribute use one"
     assert message in warning
+
+
+REGIONS = (
+    {
+        "r": [{"b": [0, 0, 9, 9], "t": "x"}, {"b": [20, 20, 29, 29], "t": "y"}],
+        "n": 1,
+        "size": [1, 1],
+    },
+    {
+        "r": [{"b": [20, 20, 29, 28], "t": "y"}, {"b": [0, 0, 9, 8], "t": "x"}],
+        "n": 1,
+        "size": [1, 1],
+    },
+)
+BOXES = {"name": "boxes", "type": "iou_score", "path": "r[].b", "matching": "optimal"}
+
+
+@pytest.mark.parametrize(
+    ("evaluators", "expected", "warning"),
+    [
+        pytest.param([BOXES, accuracy({"path": "n"})], {"n": 1, "r[].b": 2}, "", id="beside-other-fields"),
+        pytest.param(
+            [BOXES, {"type": "field_confusion", "fields": [{"path": "r[*].t"}]}], {"r[].t": 2, "r[].b": 2},
+            "field_confusion and boxes align 'r' differently; the metrics per attribute use field_confusion",
+            id="items-that-another-evaluator-aligns",
+        ),
+        pytest.param(
+            [{**BOXES, "matching": "index"}, accuracy({"path": "r[*].t"})], {"r[].t": 0, "r[].b": 0}, "",
+            id="items-aligned-alike",
+        ),
+        pytest.param(
+            [accuracy({"path": "r[*].b"}, {"path": "n"}), {**BOXES, "matching": "index"}], {"n": 1, "r[].b": 0},
+            "boxes and own compare 'r[].b' differently; the metrics per attribute use boxes",
+            id="path-of-another-evaluator",
+        ),
+        pytest.param(
+            [{**BOXES, "matching": "index"}, {**BOXES, "matching": "index", "name": "strict", "threshold": 0.9}],
+            {"r[].b": 0, "r[].t": 0, "n": 1, "size[]": 2},
+            "boxes and strict compare 'r[].b' differently; the metrics per attribute use boxes",
+            id="two-evaluators-of-boxes",
+        ),
+        pytest.param(
+            [{"type": "composite", "evaluators": [BOXES]}, accuracy({"path": "n"})], {"n": 1, "r[].b": 2}, "",
+            id="in-a-composite",
+        ),
+        pytest.param(
+            [{**BOXES, "candidate_scale": "size"}, accuracy({"path": "n"})], {"n": 1, "r[].b": 0},
+            "boxes: 'r[].b' is scaled by a size in the documents; the metrics per attribute leave it out",
+            id="scaled-by-the-documents",
+        ),
+        pytest.param(
+            [BOXES, {"type": "extraction_metrics"}], {"r[].b": 2, "r[].t": 2, "n": 1, "size[]": 2}, "",
+            id="whole-documents",
+        ),
+    ],
+)  # fmt: skip
+def test_evaluators_of_boxes_decide_how_these_are_compared(evaluators, expected, warning):
+    run = evaluate([case("a", *REGIONS)], *evaluators)
+    assert {path: own.tp for path, own in run.attributes.items()} == expected
+    mistakes = {path: own.fp + own.fn for path, own in run.attributes.items()}
+    assert set(mistakes.values()) <= {0, 4}
+    assert [text for text in run.summary.warnings if "boxes" in text] == (
+        [warning] if warning else []
+    )
 
 
 def test_cases_may_compare_a_path_differently():
@@ -334,11 +404,12 @@ def test_cases_without_extraction_metrics_are_not_part_of_the_means_by_case():
 )
 @pytest.mark.parametrize("shared", [False, True])
 def test_path_that_no_case_can_score_is_a_warning(path, warnings, shared):
-    evaluator = accuracy({"path": "xyz"}, {"path": path})
+    evaluator = accuracy({"path": "xyz"}, {"path": path}, absent_truth="skip")
     cases = [case("a", {"x": 1, "xyz": 1}, {"x": 1, "xyz": 1, "po": 7})]
     if not shared:
         cases = [{**cases[0], "evaluators": [evaluator]}, case("b", {"x": 1}, {"x": 1})]
-    run = evaluate(cases, evaluator if shared else accuracy({"path": "x"}, name="shared"))
+    other = accuracy({"path": "x"}, name="shared", absent_truth="skip")
+    run = evaluate(cases, evaluator if shared else other)
     assert tuple(text.rpartition("]: ")[2] for text in run.summary.warnings) == warnings
 
 

@@ -19,6 +19,7 @@ from fieldmark.registry import Plugin
 from fieldmark.rules.config_values import Context, locate
 from fieldmark.rules.evaluator_settings import read_evaluator
 from fieldmark.runs.evaluator_runner import open_evaluators
+from fieldmark.values.paths import ROOT
 from fieldmark.values.records import to_json
 
 _ROWS: Final = Inputs(id_key="id", expected_key="expected", candidate_key="candidate", context=True)
@@ -81,7 +82,9 @@ def open_judge(
             score = result.score
             if missing:
                 score = Score.error(", ".join(map(str, missing)))
-            elif score.vacuous and not isinstance(expected, dict | list | Missing):
+            elif not isinstance(expected, dict | list | Missing) and (
+                score.vacuous or _compares_fields(evaluator)
+            ):
                 # No field of a document exists in text or a number.
                 score = Score.error(_NO_TRUTH)
         named = {"case_id": request["case_id"]} if "case_id" in request else {}
@@ -97,6 +100,12 @@ def _evaluator(name: str, options: JsonObject) -> ConfiguredEvaluator:
     if evaluator is None:
         raise ConfigError.of(f"{name} cannot be used as a judge")
     return evaluator
+
+
+def _compares_fields(evaluator: ConfiguredEvaluator) -> bool:
+    """Whether an evaluator compares only fields of a document with the ground truth."""
+    paths: tuple[str, ...] = getattr(evaluator.evaluator, "paths", ())
+    return bool(paths) and ROOT not in paths and needs_expected([evaluator])
 
 
 def _case(request: JsonObject, expected: JsonValue) -> Case:

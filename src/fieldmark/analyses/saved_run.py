@@ -170,6 +170,7 @@ class RecountedRun:
         stored, options = case.stats, self.run.manifest.convention.options
         safety = stored.safety if SAFETY_JUDGE in options else None
         stats = self._counter.stats(case.outcomes, unreadable=unreadable, safety=safety)
+        stats = stats._replace(failing=stored.failing)
         if SAFETY_JUDGE in options and stored.errors_count > stats.errors_count:
             # Safety could not be judged.
             stats = stats._replace(score=None, verdict=None, errors_count=stored.errors_count)

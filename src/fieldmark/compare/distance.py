@@ -63,6 +63,10 @@ class Distance:
         """The lowest similarity that matches."""
         return distance_similarity(self.threshold)
 
+    def is_list(self, value: list[JsonValue]) -> bool:
+        """Whether a list contains points and is not itself a point."""
+        return not value or any(isinstance(item, list | dict) for item in value)
+
     def read(self, expected: JsonValue, candidate: JsonValue) -> tuple[Point | str, Point | str]:
         """Return both values as points, or the reasons why they are invalid."""
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from fieldmark.errors import MissingExtra
 from fieldmark.model.comparison import ComparatorGroup, Comparison, mismatch
@@ -25,6 +25,7 @@ from fieldmark.values.geometry import (
 )
 from fieldmark.values.strategy_options import check_options
 
+_POINT: Final = 2
 _FlatScale: TypeAlias = Annotated[Scale, Length(ge=2, le=2, noun="number")]
 
 
@@ -66,6 +67,12 @@ class Iou:
         """The lowest similarity that matches."""
         return self.threshold
 
+    def is_list(self, value: list[JsonValue]) -> bool:
+        """Whether a list contains shapes and is not itself a shape."""
+        if BoxFormat.POLYGON in self._formats:
+            return not value or any(map(_is_shape, value))
+        return not value or any(isinstance(item, list | dict) for item in value)
+
     def read(self, expected: JsonValue, candidate: JsonValue) -> tuple[Shape | str, Shape | str]:
         """Return both values as shapes, or the reasons why they are invalid."""
         expected_format, candidate_format = self._formats
@@ -102,3 +109,10 @@ class Iou:
         expected_shapes = [self.read(value, None)[0] for value in expected]
         candidate_shapes = [self.read(None, value)[1] for value in candidate]
         return overlaps(expected_shapes, candidate_shapes, self.polygon)
+
+
+def _is_shape(item: JsonValue) -> bool:
+    """Whether an item is a shape and not a point of a polygon."""
+    if isinstance(item, list):
+        return len(item) != _POINT or any(isinstance(inner, list) for inner in item)
+    return isinstance(item, dict)

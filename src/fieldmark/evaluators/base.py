@@ -87,6 +87,13 @@ class Score:
         """
         return cls(score=None, verdict=None, reasoning=message, status=Status.ERROR)
 
+    @property
+    def failing(self) -> bool:
+        """Whether the candidate does not pass, or has the score 0 whatever its verdict."""
+        if self.score is None:
+            return False
+        return self.verdict is not Verdict.PASS or (self.score == 0 and not self.vacuous)
+
 
 class Evaluator(Protocol):
     """Scores one pair of documents; a frozen dataclass whose fields are its options."""

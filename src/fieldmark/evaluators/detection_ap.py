@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
 
+from fieldmark.align.greedy import Greedy
+from fieldmark.compare.iou import Iou
 from fieldmark.evaluators.base import MAX_ROWS, Score, confusion, unreadable_reason
+from fieldmark.evaluators.geometry import measure_options, rules_of_shapes
 from fieldmark.evaluators.hits_and_misses import pair_label
 from fieldmark.evaluators.path_values import ValuePath, find_values, values_at
 from fieldmark.metrics.average_precision import (
@@ -29,9 +32,10 @@ from fieldmark.metrics.detections import (
 from fieldmark.metrics.rates import f1
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.rule import Rule
 from fieldmark.values.annotations import NonNegativeInt, Share
 from fieldmark.values.equality import canonical_text
-from fieldmark.values.geometry import BoxFormat, read_shape
+from fieldmark.values.geometry import BoxFormat, PolygonMethod, read_shape
 from fieldmark.values.numbers import as_number
 from fieldmark.values.paths import ROOT
 from fieldmark.values.strategy_options import check_options
@@ -156,6 +160,19 @@ class DetectionAp:
     def paths(self) -> tuple[str, ...]:
         """The path of the boxes; an image without regions has an empty list at its beginning."""
         return (self.boxes.partition(_ITEMS)[0] or ROOT,)
+
+    def shape_rules(self) -> tuple[Rule, ...]:
+        """Return the rules that compare the boxes in whole documents, aligned by their overlap."""
+        comparator = Iou(
+            format=self.format, threshold=self.iou_threshold, polygon=PolygonMethod.BOUNDS
+        )
+        return rules_of_shapes(
+            self.boxes,
+            comparator,
+            lambda measure, match_fields: Greedy(
+                match_fields=match_fields, similarity=measure_options(measure)
+            ),
+        )
 
     def start(self) -> DetectionTally:
         """Return a new accumulator of images."""

@@ -304,24 +304,31 @@ def metrics_by_attribute(
 ) -> tuple[JsonObject, JsonObject]:
     """Return the metrics of each attribute, and their sums and means.
 
-    `rename` returns the name of an attribute in the result, or `None` to omit it.
+    `rename` returns the name of an attribute in the result, or `None` if it is only part of the
+    sums and means. Without a candidate, the means of a document without fields are 0.
     """
     counting = compared.convention.counting
     costs = cost_table(counting)
-    counts: dict[str, Counts] = {}
-    errors: Counter[str] = Counter()
+    # Lists that are not named can have the same path as a named field of their items.
+    counts: dict[tuple[str | None, str], Counts] = {}
+    errors: Counter[tuple[str | None, str]] = Counter()
     for cell in compared.outcomes.cells:
         outcome = fact_of(cell).outcome
-        name = rename(compared.table.path(cell >> CELL_BITS))
-        if outcome is Outcome.IGNORED or name is None:
+        if outcome is Outcome.IGNORED:
             continue
-        counts[name] = counts.get(name, Counts()) + costs[cell & FACT_MASK]
-        errors[name] += outcome is Outcome.ERROR
+        path = compared.table.path(cell >> CELL_BITS)
+        name = rename(path)
+        key = name, path if name is None else ""
+        counts[key] = counts.get(key, Counts()) + costs[cell & FACT_MASK]
+        errors[key] += outcome is Outcome.ERROR
     metrics: JsonObject = {}
-    for name, own in counts.items():
-        failed: JsonObject = {"errors": errors[name]} if errors[name] else {}
-        metrics[name] = {**confusion(own, counting), **failed}
+    for key, own in counts.items():
+        failed: JsonObject = {"errors": errors[key]} if errors[key] else {}
+        if key[0] is not None:
+            metrics[key[0]] = {**confusion(own, counting), **failed}
     mean = macro_mean(counts.values(), counting)
+    if mean.vacuous and compared.unreadable:
+        mean = mean._replace(f1=0.0, vacuous=False)
     total = sum(counts.values(), Counts())
     summary = {
         **{f"total_{key}": number for key, number in total._asdict().items()},
@@ -377,8 +384,8 @@ def _shorten(value: JsonValue) -> JsonValue:
 class FieldAccuracy(FieldEvaluator):
     """Score the configured fields: the weighted mean of their scores, or all or nothing.
 
-    A field that is absent from the ground truth is skipped; with `absent_truth: miss`, a predicted
-    value for it is a miss. A missing value of an optional field is skipped.
+    A predicted value that the ground truth has no key for is a miss, as are extra list items; with
+    `absent_truth: skip`, it is skipped. A missing value of an optional field is skipped.
 
     >>> header = FieldAccuracy(fields=(Rule(path="number"), Rule(path="notes", required=False)))
     >>> header.evaluate({"number": "A-1", "notes": "rush"}, {"number": "A-1"}).score
@@ -388,7 +395,7 @@ class FieldAccuracy(FieldEvaluator):
     name: ClassVar[str] = "field_accuracy"
     fields: FieldRules
     aggregation: Aggregation = Aggregation.WEIGHTED_AVERAGE
-    absent_truth: AbsentTruth = AbsentTruth.SKIP
+    absent_truth: AbsentTruth = AbsentTruth.MISS
     max_rows: NonNegativeInt = MAX_ROWS
 
     def claims(self) -> tuple[Rule, ...]:

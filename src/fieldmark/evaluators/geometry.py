@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -12,6 +13,7 @@ from fieldmark.align.exact_methods import Index
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.distance import Distance, is_near
+from fieldmark.compare.exact import Ignore
 from fieldmark.compare.iou import Iou
 from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.evaluators.base import MAX_ROWS, Score, confusion, unreadable_reason
@@ -21,13 +23,16 @@ from fieldmark.evaluators.path_values import (
     ValuePath,
     find_values,
     is_pattern,
+    split_at_items,
     value_at,
 )
 from fieldmark.metrics.counts import verdict_at
 from fieldmark.model.alignment import Aligner
+from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence, Reason
+from fieldmark.model.rule import Rule
 from fieldmark.values.annotations import NonNegativeFloat, NonNegativeInt, Share, problem_of
 from fieldmark.values.geometry import (
     BoxFormat,
@@ -41,7 +46,7 @@ from fieldmark.values.geometry import (
     distance_similarity,
     overlap,
 )
-from fieldmark.values.paths import ROOT, is_path
+from fieldmark.values.paths import ANY_ITEM, ROOT, is_path, parse_path
 from fieldmark.values.presence import is_present, presence
 from fieldmark.values.strategy_options import check_options
 from fieldmark.values.value_types import InvalidValueError, read_value
@@ -51,7 +56,6 @@ ScaleOption: TypeAlias = Scale | str | None
 
 _MISSING: Final = REASON_TEXTS[Reason.MISSING]
 _UNEXPECTED: Final = REASON_TEXTS[Reason.UNEXPECTED_VALUE]
-_POINT: Final = 2
 _DEFAULT_PASS: Final = 0.8
 _SLACK: Final = 1e-9
 
@@ -132,6 +136,17 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
         """The path of the shapes; empty if it is the document itself."""
         return () if self.path == ROOT else (self.path,)
 
+    def shape_rules(self) -> tuple[Rule, ...]:
+        """Return the rules that compare these shapes in whole documents as the evaluator does.
+
+        If the sizes of pages are in the documents, no rule can do that, and the shapes are ignored.
+        """
+        if not is_path(self.path):
+            return ()
+        if self._fixed is None:
+            return (Rule(path=self.path, comparator=Ignore()),)
+        return rules_of_shapes(self.path, self._rule_comparator(self._fixed), self._aligner)
+
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
@@ -164,10 +179,11 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
         candidate_value = value_at(candidate, self.path)
         here, there = presence(expected_value), presence(candidate_value)
         deciding = expected_value if here is Presence.VALUE else candidate_value
-        if isinstance(deciding, list) and self._is_list(deciding):
-            return self._score_lists(
-                comparator, self._listed(expected_value), self._listed(candidate_value)
+        if isinstance(deciding, list) and comparator.is_list(deciding):
+            listed = (
+                self._listed(comparator, value) for value in (expected_value, candidate_value)
             )
+            return self._score_lists(comparator, *listed)
         if here is not Presence.VALUE and there is not Presence.VALUE:
             return self._nothing()
         if here is not Presence.VALUE:
@@ -204,10 +220,12 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
         longer = len(pairs) if by_index else max(expected_count, candidate_count)
         score = sum(pair.measured.score for pair in pairs if pair.measured is not None) / longer
         counts = Counts(tp=matched, fp=candidate_count - matched, fn=expected_count - matched)
+        # A list with a missing or extra value does not pass, however good its mean is.
+        complete = all(pair.measured is not None for pair in pairs)
         rows: list[JsonValue] = [pair.to_dict() for pair in pairs]
         return Score(
             score=score,
-            verdict=verdict_at(score, self._pass_score),
+            verdict=verdict_at(score, self._pass_score) if complete else Verdict.FAIL,
             hits=tuple(_label(pair, expected, candidate) for pair in pairs if pair.matched),
             misses=tuple(_miss(pair, expected, candidate) for pair in pairs if not pair.matched),
             reasoning=f"{matched}/{longer} {self.noun} matched, mean {score:.3f}",
@@ -235,15 +253,7 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
             [None if selected.value is MISSING else selected.value for selected in side]
             for side in (expected, candidate)
         )
-        aligner: Aligner = Index()
-        if self.matching is not Matching.INDEX:
-            method = Greedy if self.matching is Matching.GREEDY else Optimal
-            options = {
-                option.name: getattr(comparator, option.name) for option in fields(comparator)
-            }
-            similarity: JsonObject = {"type": comparator.name, **options}
-            aligner = method(similarity=similarity, threshold=self._min_similarity)
-        alignment = aligner.align(expected_values, candidate_values)
+        alignment = self._aligner(comparator).align(expected_values, candidate_values)
         if alignment.failed is not None:
             return alignment.note
         sides: list[tuple[int | None, int | None]] = [pair[:2] for pair in alignment.pairs]
@@ -262,10 +272,22 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
                 pairs.append(ShapePair(here, there, None))
         return pairs
 
-    def _listed(self, value: JsonValue | Missing) -> list[PathValue]:
+    def _aligner(
+        self, comparator: Iou | Distance, match_fields: tuple[str, ...] | None = None
+    ) -> Aligner:
+        if self.matching is Matching.INDEX:
+            return Index()
+        method = Greedy if self.matching is Matching.GREEDY else Optimal
+        return method(
+            match_fields=match_fields,
+            similarity=measure_options(comparator),
+            threshold=self._min_similarity,
+        )
+
+    def _listed(self, comparator: Iou | Distance, value: JsonValue | Missing) -> list[PathValue]:
         if not is_present(value):
             return []
-        if not isinstance(value, list) or not self._is_list(value):
+        if not isinstance(value, list) or not comparator.is_list(value):
             return [PathValue(self.path, value)]
         prefix = "" if self.path == ROOT else self.path
         return [PathValue(f"{prefix}[{number}]", item) for number, item in enumerate(value)]
@@ -315,13 +337,13 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
     ) -> Iou | Distance:
         """Return the comparator for these scales."""
 
+    def _rule_comparator(self, comparator: Iou | Distance) -> Iou | Distance:
+        """Return the comparator that matches the same values as the evaluator."""
+        return comparator
+
     @abstractmethod
     def _measure(self, expected: Geometry, candidate: Geometry) -> Measurement | str:
         """Return the measurement of two values, or why there is none."""
-
-    def _is_list(self, value: list[JsonValue]) -> bool:
-        """Whether a list contains several values and is not itself a value."""
-        return not value or any(isinstance(item, list | dict) for item in value)
 
     @abstractmethod
     def _settings(self) -> JsonObject:
@@ -373,11 +395,6 @@ class IouScore(ShapeEvaluator[Shape]):
         text = f"IoU {overlapping.iou:.3f}{below}"
         return Measurement(overlapping.iou, matched, dict(overlapping._asdict()), text)
 
-    def _is_list(self, value: list[JsonValue]) -> bool:
-        if BoxFormat.POLYGON in (self.format, self.expected_format, self.candidate_format):
-            return not value or any(map(_is_shape, value))
-        return ShapeEvaluator._is_list(self, value)  # noqa: SLF001 - slots break super()
-
     def _settings(self) -> JsonObject:
         return {"threshold": self.threshold}
 
@@ -416,6 +433,13 @@ class CoordinateDistance(ShapeEvaluator[Point]):
             candidate_scale=candidate_scale,
         )
 
+    def _rule_comparator(self, comparator: Iou | Distance) -> Iou | Distance:
+        if self.threshold is not None:
+            return comparator
+        # The distance at which 1 / (1 + distance) is the lowest score that passes.
+        farthest = 1 / self._pass_score - 1 if self._pass_score else sys.float_info.max
+        return replace(cast("Distance", comparator), threshold=farthest)
+
     def _measure(self, expected: Point, candidate: Point) -> Measurement | str:
         apart = distance(expected, candidate, self.metric)
         if isinstance(apart, str):
@@ -433,16 +457,40 @@ class CoordinateDistance(ShapeEvaluator[Point]):
         return {"metric": self.metric, "threshold": self.threshold}
 
 
+def measure_options(comparator: Iou | Distance) -> JsonObject:
+    """Return a comparator as the similarity by which lists are aligned."""
+    options = {option.name: getattr(comparator, option.name) for option in fields(comparator)}
+    return {"type": comparator.name, **options}
+
+
+def rules_of_shapes(
+    path: str,
+    comparator: Iou | Distance,
+    aligner_for: Callable[[Iou | Distance, tuple[str, ...] | None], Aligner],
+) -> tuple[Rule, ...]:
+    """Return rules that compare the shapes at a path and align the lists around them.
+
+    The shapes are values of list items if the path has `[]`, otherwise a single value or a list.
+    """
+    if not is_pattern(path):
+        return (Rule(path=path, comparator=comparator, aligner=aligner_for(comparator, None)),)
+    parsed = parse_path(path)
+    *outer, (_, start) = [
+        step for step in zip(parsed.segments, parsed.starts, strict=True) if step[0] is ANY_ITEM
+    ]
+    inner = split_at_items(path)[-1]
+    aligner = aligner_for(comparator, (inner,) if inner else None)
+    # Values are numbered through all lists, so that all lists are aligned by index.
+    lists = [start, *(begin for _, begin in outer if aligner.name == Index.name)]
+    return (
+        *(Rule(path=path[:begin] or ROOT, aligner=aligner) for begin in lists),
+        Rule(path=path, comparator=comparator),
+    )
+
+
 def _index_of_value(values: Sequence[JsonValue], index: int | None) -> int | None:
     """Return the index of an item if it has a value."""
     return index if index is not None and is_present(values[index]) else None
-
-
-def _is_shape(item: JsonValue) -> bool:
-    """Whether an item is a shape and not a point of a polygon."""
-    if isinstance(item, list):
-        return len(item) != _POINT or any(isinstance(inner, list) for inner in item)
-    return isinstance(item, dict)
 
 
 def _miss(pair: ShapePair, expected: Sequence[PathValue], candidate: Sequence[PathValue]) -> str:

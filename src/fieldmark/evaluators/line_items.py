@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from math import fsum
 from typing import ClassVar, Final, cast
 
@@ -21,6 +22,7 @@ from fieldmark.evaluators.field_evaluators import (
     metrics_by_attribute,
     mismatches,
 )
+from fieldmark.evaluators.path_values import ValuePath, is_pattern
 from fieldmark.metrics.conventions import Convention, F1WhenNoMatch, find_convention
 from fieldmark.metrics.counts import verdict_at
 from fieldmark.metrics.rates import rates
@@ -29,12 +31,11 @@ from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rule, Rules, Scope
-from fieldmark.values.annotations import NonNegativeInt, Share
-from fieldmark.values.paths import ROOT, append_path, is_path, resolve
+from fieldmark.values.annotations import NonNegativeInt, Share, problem_of
+from fieldmark.values.paths import ROOT, append_path, attribute_of, is_path, parse_path, resolve
 
 _LIST: Final = "items"
-"""The lists are compared as the only field of a document, whatever their path is."""
-_ITEM: Final = f"{_LIST}[]"
+"""A single list is compared as the only field of a document, whatever its path is."""
 
 
 class ItemMethod(StrEnum):
@@ -62,7 +63,9 @@ class LineItems(FieldEvaluator):
 
     Items are aligned by the similarity of their `match_fields`. All leaves of an item are scored
     unless `score_fields` is set. `fields` are rules for paths relative to an item. All values of
-    an unaligned item are missing or extra; without a scored value, the item itself is. With
+    an unaligned item are missing or extra; without a scored value, the item itself is. A `path`
+    with `[*]`, such as `orders[*].lines`, selects a list in every item of another list; these
+    items are aligned first, and each list is compared with the list of its counterpart. With
     `aggregation: similarity`, the score is the sum of the similarities of aligned items divided by
     the length of the longer list. With `f1_when_no_match: undefined`, the details have no F1 for
     fields without a match.
@@ -99,6 +102,11 @@ class LineItems(FieldEvaluator):
             items if field == ROOT else append_path(items, field) for field in self.score_fields
         )
 
+    @property
+    def _list_path(self) -> str:
+        """The path of the lists in the compared documents."""
+        return self.path if is_path(self.path) and is_pattern(self.path) else _LIST
+
     def _finish(self, score: Score) -> Score:
         similarity = cast(JsonObject, score.details["summary"]).get("item_similarity")
         by_similarity = self.aggregation is ItemAggregation.SIMILARITY and score.score is not None
@@ -119,6 +127,8 @@ class LineItems(FieldEvaluator):
 
     def _documents(self, case: Case) -> tuple[JsonValue, JsonValue | Missing]:
         expected, candidate = FieldEvaluator._documents(self, case)  # noqa: SLF001 - slots break super()
+        if self._list_path != _LIST:
+            return expected, candidate
         return self._list(expected), MISSING if candidate is MISSING else self._list(candidate)
 
     def _list(self, document: JsonValue) -> JsonObject:
@@ -129,7 +139,7 @@ class LineItems(FieldEvaluator):
     def _document_path(self, text: str) -> str:
         """Return a path in the list as a path in the document."""
         inside = text.removeprefix(_LIST)
-        if inside == text or not is_path(self.path):
+        if self._list_path != _LIST or inside == text or not is_path(self.path):
             return text
         return inside if self.path == ROOT and inside.startswith("[") else f"{self.path}{inside}"
 
@@ -140,7 +150,10 @@ class LineItems(FieldEvaluator):
     def _make_rules(self) -> Rules:
         if self.aggregation is ItemAggregation.SIMILARITY and self.align is ItemMethod.INDEX:
             raise OptionError("aggregation", "similarity requires another align than index")
-        fields = self._item_rules(_LIST) if is_path(self.path) else (Rule(path=self.path),)
+        if is_path(self.path) and (problem := problem_of(ValuePath, self.path)):
+            raise OptionError("path", problem)
+        rule = Rule(path=self.path)
+        fields = self._item_rules(self._list_path) if is_path(self.path) else (rule,)
         return self._rules_for(fields, scope=Scope.CONFIGURED)
 
     def _item_rules(self, list_path: str) -> tuple[Rule, ...]:
@@ -166,8 +179,9 @@ class LineItems(FieldEvaluator):
         missing: list[JsonValue] = []
         extra: list[JsonValue] = []
         similarities: list[float] = []
+        list_attribute = attribute_of(parse_path(self._list_path)) if is_path(self.path) else _LIST
         for _, path, expected, candidate, similarity in compared.outcomes.items:
-            if path != _ITEM:
+            if path != f"{list_attribute}[]":
                 continue
             if expected is None:
                 extra.append(candidate)
@@ -183,7 +197,7 @@ class LineItems(FieldEvaluator):
         item_rates = {f"item_{name}": rate for name, rate in matched_rates._asdict().items()}
         longer = counts.tp + max(counts.fp, counts.fn)
         item_rates["item_similarity"] = fsum(similarities) / longer if longer else None
-        metrics, summary = metrics_by_attribute(compared, _item_field)
+        metrics, summary = metrics_by_attribute(compared, partial(_item_field, list_attribute))
         return {
             "alignment": pairs[: self.max_rows],
             "alignment_total": counts.tp,
@@ -217,9 +231,9 @@ _ALIGNERS: Final[Mapping[ItemMethod, Callable[[LineItems], Aligner]]] = {
 }
 
 
-def _item_field(attribute: str) -> str | None:
+def _item_field(list_attribute: str, attribute: str) -> str | None:
     """Return an attribute relative to the item; `None` for a list that could not be aligned."""
-    if attribute == _LIST:
+    inside = attribute.removeprefix(list_attribute)
+    if inside in {attribute, ""}:
         return None
-    inside = attribute.removeprefix(_ITEM).removeprefix(f"{_LIST}[*]")
-    return inside.removeprefix(".") or ROOT
+    return inside.removeprefix("[]").removeprefix("[*]").removeprefix(".") or ROOT

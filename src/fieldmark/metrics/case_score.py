@@ -163,7 +163,8 @@ class CaseStats(NamedTuple):
 
     `score` and `verdict` are undefined if a comparison failed. `vacuous` means that there was
     nothing to score. `safety` is the score of a safety judge, and `rqs` the response quality score
-    of an evaluator, if there is one.
+    of an evaluator, if there is one. `failing` means that an evaluator failed the candidate, even
+    one that has no weight.
     """
 
     counts: Counts
@@ -181,6 +182,19 @@ class CaseStats(NamedTuple):
     vacuous: bool
     safety: float | None = None
     rqs: float | None = None
+    failing: bool = False
+
+    @property
+    def perfect(self) -> bool:
+        """Whether fields were compared or evaluators scored the case, and found no mistake.
+
+        A missing optional field is a mistake, although it does not lower the score.
+        """
+        if self.score is None or self.errors_count or self.failing or self.verdict is Verdict.FAIL:
+            return False
+        return not (self.misses or self.errors.total) and (
+            any(self.counts) or self.hits > 0 or not self.vacuous
+        )
 
     @property
     def in_means(self) -> CaseMeans:

@@ -324,7 +324,6 @@ CONVENTIONS: Final[Mapping[str, Convention]] = {
             comparison=ComparisonOptions(scope=Scope.CONFIGURED, aligner="index"),
             counting=CountingOptions(
                 zero=ZeroRule.ZERO,
-                absent_truth=AbsentTruth.SKIP,
                 optional_missing=OptionalMissing.NEUTRAL,
                 primary=PrimaryScore.WEIGHTED_AVERAGE,
             ),

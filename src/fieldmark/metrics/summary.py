@@ -283,6 +283,12 @@ class Summary:
     by: Annotated[tuple[str, ...], OMIT_DEFAULT] = ()
     slices: Annotated[Mapping[str, Summary], EXCLUDED] = field(default_factory=dict)
 
+    @property
+    def uncounted_errors(self) -> int:
+        """The number of results of evaluators that are errors, if not all of them fail a case."""
+        errors = sum(evaluator.errors for evaluator in self.evaluators.values())
+        return errors if errors > self.cases.errors else 0
+
     def without_classes(self) -> Summary:
         """Return the summary without the metrics of classes and slices whose names are values."""
         return replace(

@@ -161,13 +161,7 @@ class RunSums(NamedTuple):
             cases=CaseTotals(
                 total=sum([times for _, times in counted]),
                 scored=sum([times for _, times in scored]),
-                perfect=sum(
-                    [
-                        times
-                        for stats, times in scored
-                        if not (stats.misses or stats.errors_count or stats.verdict is Verdict.FAIL)
-                    ]
-                ),
+                perfect=sum([times for stats, times in scored if stats.perfect]),
                 errors=sum([times for stats, times in counted if stats.errors_count]),
                 vacuous=sum([times for stats, times in scored if stats.vacuous]),
             ),

@@ -68,6 +68,7 @@ class AttributeNode:
     `structural` node is not a field itself but has configured fields below it; if it
     `holds_items`, a rule says that it is a list. With `tokens`, every word of a value is
     counted. `align` aligns the items of a list, `aligned_by_rules` if their fields have rules;
+    `is_list` says whether a value is a list of values that the comparator reads one by one;
     `leaf_comparator` and `whole_comparator` are the rules that decide the similarity of items
     there (`LeafRules`). A rule that needs a provider does not, because it would be asked about
     every pair of items. `orders_series` says that lists of numbers, dates or lists keep their
@@ -94,6 +95,7 @@ class AttributeNode:
         "has_rule",
         "holds_items",
         "ignored",
+        "is_list",
         "is_series",
         "item_node",
         "leaf_comparator",
@@ -115,6 +117,7 @@ class AttributeNode:
         *,
         level: int = 0,
         addressed: bool = False,
+        is_item: bool = False,
     ) -> None:
         self._settings = settings
         self._matches = tuple(matches)
@@ -162,6 +165,11 @@ class AttributeNode:
         own = comparators[-1] if comparators else None
         if hasattr(own.inner if isinstance(own, AnyOf) else own, "settle"):
             own = None  # it needs a provider
+        # One rule for a value or for a list of such values: how they match, and how to align them.
+        reads_lists = not is_item and any(m.rule.comparator and m.rule.aligner for m in complete)
+        self.is_list: Callable[[list[JsonValue]], bool] | None = (
+            getattr(own, "is_list", None) if reads_lists else None
+        )
         whole = any(m.rule.comparator is not None and not m.leaves_only for m in complete)
         self.leaf_comparator = own
         self.whole_comparator = own if whole else None
@@ -203,7 +211,16 @@ class AttributeNode:
     def item(self, index: int) -> AttributeNode:
         """Return the node of a list item, the same for all items unless a rule names an index."""
         node = self.item_node or self._indexed_items.get(index)
-        if node is None:
+        if node is None and self.is_list is not None:
+            node = self.item_node = AttributeNode(
+                self._settings,
+                self._complete_matches(),
+                self.item_path,
+                level=self._level + 1,
+                addressed=True,
+                is_item=True,
+            )
+        elif node is None:
             matches = match_item(self._matches, index)
             node = AttributeNode(self._settings, matches, self.item_path, level=self._level + 1)
             if any(isinstance(s, int) for match in self._matches for s in match.remaining):

@@ -78,7 +78,8 @@ class Walk:
             else:
                 self._compare_leaf(node, expected, candidate, outcomes)
         elif node.mode is NodeMode.LEAF:
-            self._compare_leaf(node, expected, candidate, outcomes)
+            if not self._compare_listed_values(node, expected, candidate, outcomes):
+                self._compare_leaf(node, expected, candidate, outcomes)
         elif node.structural and node.mode in _DESCENDING:
             self._compare_configured(node, expected, candidate, outcomes)
         elif node.mode is NodeMode.ENTRIES:
@@ -126,6 +127,34 @@ class Walk:
             for other in alignment.unmatched_candidate:
                 mark_item((len(cells), path, None, other, None))
                 self.record_unmatched_item(node.item(other), candidate[other], outcomes, extra=True)
+
+    def _compare_listed_values(
+        self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
+    ) -> bool:
+        """Compare lists of values that a comparator reads one by one, such as boxes.
+
+        The expected value says whether it is a list, or without one the value of the candidate.
+        Return false if it is a single value.
+        """
+        if node.is_list is None:
+            return False
+        deciding = expected if self._presence(expected) is _VALUE else candidate
+        if not isinstance(deciding, list) or not node.is_list(deciding):
+            return False
+        lists: list[list[JsonValue]] = []
+        for side in (expected, candidate):
+            single = not isinstance(side, list) or not node.is_list(side)
+            present = self._presence(side) is _VALUE
+            lists.append([] if not present else cast("list[JsonValue]", [side] if single else side))
+        if all(lists):
+            self._compare_lists(node, lists[0], lists[1], outcomes)
+            return True
+        for extra, items in enumerate(lists):
+            for index, item in enumerate(items):
+                places = (None, index) if extra else (index, None)
+                outcomes.items.append((len(outcomes.cells), node.item_path, *places, None))
+                self.record_unmatched_item(node.item(index), item, outcomes, extra=bool(extra))
+        return True
 
     def _compare_entries(
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes

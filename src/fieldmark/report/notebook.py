@@ -9,6 +9,7 @@ from fieldmark.report.html.metrics import tiles
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import (
+    error_counts,
     evaluator_errors,
     gate_line,
     mistake_counts,
@@ -73,7 +74,7 @@ def _headline(summary: Summary) -> str:
         *([primary.note] if primary.note else []),
         f"{cases.scored:,} of {plural(cases.total, 'case')} scored",
         f"{cases.perfect:,} perfect",
-        *([f"<b>{cases.errors:,} with errors</b>"] if cases.errors else []),
+        *(f"<b>{text}</b>" for text in error_counts(summary)),
         f"convention {for_html(summary.convention.name)}",
     ]
     return ", ".join(parts)

@@ -41,6 +41,7 @@ from fieldmark.report.tables import (
     AttributeRow,
     attribute_cells,
     attribute_rows,
+    error_counts,
     evaluator_errors,
     gate_text,
     number,
@@ -410,7 +411,7 @@ def headline(summary: Summary) -> str:
     return "; ".join(
         [
             f"**{parts[0]}**, {', '.join(parts[1:])}",
-            f"{counts}, **{cases.errors:,} with errors**" if cases.errors else counts,
+            ", ".join([counts, *(f"**{text}**" for text in error_counts(summary))]),
             f"convention `{summary.convention.name}`",
             *([rqs_formula(summary.rqs_counting)] if rqs_leads else []),
         ]

@@ -33,6 +33,7 @@ from fieldmark.report.tables import (
     TOP_HINT,
     AttributeRow,
     attribute_rows,
+    error_counts,
     evaluator_errors,
     gate_line,
     noted_number,
@@ -401,9 +402,9 @@ def _coverage(summary: Summary) -> str:
         (cases.missing, "without prediction"),
         (cases.unparseable, "unparseable"),
         (cases.invalid_truth, "with invalid ground truth"),
-        (cases.errors, "with errors"),
     )
     parts += [f"{count:,} {text}" for count, text in problems if count]
+    parts += error_counts(summary)
     if cases.unexpected:
         parts.append(f"{plural(cases.unexpected, 'prediction')} without ground truth")
     counts = f"{verdicts.passed:,} pass, {verdicts.partial:,} partial, {verdicts.failed:,} fail"

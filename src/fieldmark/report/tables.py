@@ -204,6 +204,15 @@ def evaluator_errors(summary: Summary) -> list[str]:
     ]
 
 
+def error_counts(summary: Summary) -> list[str]:
+    """Return the number of cases with errors, and of errors of evaluators that fail no case."""
+    errors = summary.uncounted_errors
+    return [
+        *([f"{summary.cases.errors:,} with errors"] if summary.cases.errors else []),
+        *([f"{plural(errors, 'error')} of evaluators"] if errors else []),
+    ]
+
+
 def gate_line(gate: GateResult) -> str:
     """Describe a gate and whether it passed."""
     return f"gate {'passed' if gate.passed else 'failed'}: {gate_text(gate)}"

@@ -132,6 +132,7 @@ class CaseProcessor:
             stats = stats._replace(score=None, verdict=None, errors_count=errors)
         else:
             stats = self._counter.stats(result.outcomes, safety=safety.score.score)
+            stats = stats._replace(failing=safety.score.failing)
         return replace(result, stats=stats, evaluator_results=(safety,))
 
     def _process(self, cases: Sequence[Case]) -> Sequence[CaseResult]:

@@ -92,6 +92,9 @@ class ResultRow:
     rqs: Annotated[_Share | Missing, Description("The response quality score of an evaluator.")] = (
         MISSING
     )
+    failing: Annotated[
+        bool | Missing, Description("An evaluator failed the case, even one without weight.")
+    ] = MISSING
     rates: Annotated[
         tuple[float | None, ...] | Missing,
         Description("[precision, recall, F1] of the evaluator extraction_metrics."),
@@ -271,6 +274,8 @@ class CaseEncoder:
             record["safety"] = stats.safety
         if stats.rqs is not None:
             record["rqs"] = stats.rqs
+        if stats.failing:
+            record["failing"] = True
         own = stats.precision, stats.recall, stats.f1
         if result.overall and own != rates(stats.counts, result.convention.counting):
             record["rates"] = own
@@ -569,6 +574,7 @@ def _stats(row: JsonObject, convention: Convention) -> CaseStats:
         row.get("vacuous") is True,
         _optional_number(safety),
         _optional_number(row.get("rqs")),
+        row.get("failing") is True,
     )
 
 

@@ -90,7 +90,9 @@ def safe_rules(rules: Rules) -> Rules:
 
 def safe_comparator(comparator: Comparator) -> Comparator:
     """Return a comparator that never raises an exception."""
-    if isinstance(comparator, Ignore) or hasattr(comparator, "words"):
+    if isinstance(comparator, Ignore) or any(
+        hasattr(comparator, reads_parts) for reads_parts in ("words", "is_list")
+    ):
         return comparator
     if isinstance(comparator, AnyOf):
         return AnyOf(inner=safe_comparator(comparator.inner))

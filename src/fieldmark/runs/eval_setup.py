@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from fieldmark.align.greedy import Greedy
-from fieldmark.compare.exact import Exact
+from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
@@ -29,7 +29,12 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.rules.target_settings import InlineCase, Target
 from fieldmark.runs.eval_file import EvalSpec
-from fieldmark.runs.evaluator_runner import ComparingEvaluator, comparing_evaluators, unready_judges
+from fieldmark.runs.evaluator_runner import (
+    ComparingEvaluator,
+    comparing_evaluators,
+    shape_evaluators,
+    unready_judges,
+)
 from fieldmark.runs.run_options import with_yaml
 from fieldmark.runs.settings import Settings
 from fieldmark.runs.targets.target import TargetSource, file_digest
@@ -390,11 +395,57 @@ class _EvaluatorRules:
             for evaluator in compared
             if (rules := evaluator.fields.claimed_rules()) is not None
         ]
-        if claims:
-            return self._merged(claims)
-        return next(
-            (evaluator.fields.rules for evaluator in compared if evaluator.fields.rules), None
-        )
+        whole = [(own.name, own.fields.rules) for own in compared if own.fields.rules is not None]
+        sources = claims or whole[:1]
+        rules = None
+        if sources:
+            rules = self._merged(claims) if claims else sources[0][1]
+        names = {
+            path_key(rule.path): name for name, own in reversed(sources) for rule in own.fields
+        }
+        return self._with_shapes(rules, names, evaluators)
+
+    def _with_shapes(
+        self,
+        rules: Rules | None,
+        names: Mapping[Hashable, str],
+        evaluators: Sequence[ConfiguredEvaluator],
+    ) -> Rules | None:
+        """Add the rules of evaluators of boxes and points, which decide how these are compared.
+
+        `names` are the evaluators that the other rules come from. If these compare items of a list,
+        they also say how it is aligned.
+        """
+        shapes: dict[Hashable, tuple[str, Rule]] = {}
+        others = {} if rules is None else {path_key(rule.path): rule for rule in rules.fields}
+        for name, evaluator in shape_evaluators(evaluators):
+            for rule in evaluator.shape_rules():
+                key = path_key(rule.path)
+                known_name, known = shapes.setdefault(key, (name, rule))
+                if _comparison(known) != _comparison(rule):
+                    self._warn(known_name, name, f"compare {rule.path!r} differently")
+                elif isinstance(rule.comparator, Ignore):
+                    reason = "is scaled by a size in the documents"
+                    self.warnings.append(
+                        f"{name}: {rule.path!r} {reason}; the metrics per attribute leave it out"
+                    )
+        if not shapes:
+            return rules
+        added: list[Rule] = []
+        for key, (name, rule) in shapes.items():
+            other = others.get(key)
+            user = _first_user(rule, others)
+            if rule.comparator is None and rules is not None and user is not None:
+                if rule.aligner != ((other.aligner if other else None) or rules.aligner):
+                    self._warn(
+                        names.get(user, "the rules"), name, f"align {rule.path!r} differently"
+                    )
+                continue
+            if other is not None and _comparison(other) != _comparison(rule):
+                self._warn(name, names.get(key, "the rules"), f"compare {rule.path!r} differently")
+            others.pop(key, None)
+            added.append(rule)
+        return replace(rules or Rules(), fields=(*others.values(), *added))
 
     def _add_source(self, source: _Source, same: Sequence[ComparingEvaluator], case: str) -> None:
         """Add evaluators of one type that run on the same case."""
@@ -468,6 +519,19 @@ def _identity(evaluator: ComparingEvaluator) -> object:
     return _formula(evaluator.fields), evaluator.fields.rules, safety
 
 
+def _first_user(list_rule: Rule, others: Mapping[Hashable, Rule]) -> Hashable | None:
+    """Return the key of the first other rule that is about a list or its items."""
+    path = "" if list_rule.path == ROOT else list_rule.path
+    return next(
+        (
+            key
+            for key, rule in others.items()
+            if rule.path == list_rule.path or rule.path.startswith(f"{path}[")
+        ),
+        None,
+    )
+
+
 def _comparison(rule: Rule) -> object:
     return rule.comparator, rule.aligner, rule.truth_only
 
@@ -487,7 +551,9 @@ def _complete(own: Rules, base: Rules) -> Iterator[Rule]:
             for path in _lists(rule.path) if is_path(rule.path) else ():
                 if path_key(path) not in known:
                     known.add(path_key(path))
-                    yield replace(rule, path=path, comparator=None, aligner=own.aligner)
+                    # The evaluator has no rule for the list itself, whose value is no field.
+                    aligned = replace(rule, path=path, comparator=None, aligner=own.aligner)
+                    yield replace(aligned, truth_only=True)
     for rule in own.fields:
         if not rule.required and not is_path(rule.path):
             continue

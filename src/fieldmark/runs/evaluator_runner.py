@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from fieldmark.errors import Problem
 from fieldmark.evaluators.base import (
@@ -51,6 +51,7 @@ from fieldmark.metrics.tally import ScoreSums, VerdictCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.rule import Rule
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.error_boundary import score_or_error
 from fieldmark.runs.settings import Settings
@@ -135,6 +136,23 @@ def comparing_evaluators(
         fields = getattr(evaluator, "quality", evaluator)
         if isinstance(fields, FieldEvaluator):
             yield ComparingEvaluator(name, evaluator, fields)
+
+
+class ShapeRules(Protocol):
+    """An evaluator of boxes or points that decides how these are compared in documents."""
+
+    def shape_rules(self) -> tuple[Rule, ...]:
+        """Return rules for the boxes or points, and for the lists around them."""
+        ...
+
+
+def shape_evaluators(
+    evaluators: Iterable[ConfiguredEvaluator],
+) -> Iterator[tuple[str, ShapeRules]]:
+    """Yield the evaluators of boxes and points with their names, also inside combiners."""
+    for name, evaluator in _flattened(evaluators):
+        if hasattr(evaluator, "shape_rules"):
+            yield name, cast("ShapeRules", evaluator)
 
 
 class EvaluatorState(NamedTuple):
@@ -449,6 +467,8 @@ def with_evaluations(
             )
     # The safety of the case comes first, if it was judged.
     results = (*result.evaluator_results, *evaluations)
+    if any(evaluation.score.failing for evaluation in results):
+        stats = stats._replace(failing=True)
     return replace(result, stats=stats, evaluator_results=results, overall=overall)
 
 

@@ -167,21 +167,35 @@ def test_optional_fields(expected, candidate, score, misses, skipped):
 
 
 SKIPPED = ("x (no expected value)",)
+EXTRA = ("x (unexpected value)",)
 
 
 @pytest.mark.parametrize(
-    ("absent_truth", "candidate", "score", "misses", "skipped"),
+    ("options", "candidate", "score", "misses", "skipped"),
     [
-        pytest.param("skip", {"a": 1, "x": 1}, 1.0, (), SKIPPED, id="value-is-skipped"),
-        pytest.param("skip", {"a": 1}, 1.0, (), SKIPPED, id="absent-on-both-sides-is-skipped"),
-        pytest.param("miss", {"a": 1, "x": 1}, 0.5, ("x (unexpected value)",), (), id="strictly"),
-        pytest.param("miss", {"a": 1}, 1.0, (), SKIPPED, id="strictly-without-value"),
-        pytest.param("miss", {"a": 1, "x": None}, 1.0, (), SKIPPED, id="strictly-with-null"),
+        pytest.param({}, {"a": 1, "x": 1}, 0.5, EXTRA, (), id="value-is-a-miss"),
+        pytest.param({}, {"a": 1}, 1.0, (), SKIPPED, id="absent-on-both-sides-is-skipped"),
+        pytest.param({}, {"a": 1, "x": None}, 1.0, (), SKIPPED, id="null-is-skipped"),
+        pytest.param({"absent_truth": "skip"}, {"a": 1, "x": 1}, 1.0, (), SKIPPED, id="leniently"),
+        pytest.param({"absent_truth": "skip"}, {"a": 1}, 1.0, (), SKIPPED, id="leniently-absent"),
+        pytest.param({"absent_truth": "miss"}, {"a": 1, "x": 1}, 0.5, EXTRA, (), id="by-name"),
     ],
 )
-def test_key_absent_from_the_truth(absent_truth, candidate, score, misses, skipped):
-    result = scored(["a", "x"], {"a": 1}, candidate, absent_truth=absent_truth)
+def test_key_absent_from_the_truth(options, candidate, score, misses, skipped):
+    result = scored(["a", "x"], {"a": 1}, candidate, **options)
     assert (result.score, result.misses, result.skipped) == (score, misses, skipped)
+
+
+@pytest.mark.parametrize(
+    ("options", "score", "misses"),
+    [
+        pytest.param({}, 0.5, ("l[→1].x (unexpected value)",), id="is-a-miss"),
+        pytest.param({"absent_truth": "skip"}, 1.0, (), id="leniently"),
+    ],
+)
+def test_extra_item_of_a_list(options, score, misses):
+    result = scored(["l[*].x"], {"l": [{"x": 1}]}, {"l": [{"x": 1}, {"x": 99}]}, **options)
+    assert (result.score, result.misses) == (score, misses)
 
 
 # --- unreadable candidates and failed comparisons -------------------------------------------------

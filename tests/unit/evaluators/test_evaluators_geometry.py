@@ -60,6 +60,33 @@ def test_lists_of_boxes(matching, expected, candidate, score, counts):
     assert bool(got.misses) == (counts[1] + counts[2] > 0)
 
 
+FAR = [50, 50, 60, 60]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "candidate", "verdict"),
+    [
+        pytest.param({}, [BOX, FAR], [BOX, FAR], "pass", id="complete"),
+        pytest.param({}, [BOX, FAR], [BOX], "fail", id="one-of-two-is-missing"),
+        pytest.param({}, [BOX], [BOX, FAR], "fail", id="one-of-two-is-extra"),
+        pytest.param({"threshold": 0.1}, [BOX, FAR], [BOX], "fail", id="low-iou-threshold"),
+        pytest.param({"pass_threshold": 0.1}, [BOX, FAR], [BOX], "fail", id="low-pass-threshold"),
+        pytest.param({"matching": "greedy"}, [BOX, FAR], [BOX], "fail", id="greedy"),
+        pytest.param({"matching": "optimal"}, [BOX], [FAR, BOX], "fail", id="optimal"),
+        pytest.param({}, [BOX, BOX], [BOX, [10, 10, 30, 28]], "pass", id="mean-decides-otherwise"),
+    ],
+)
+def test_list_with_a_missing_or_extra_box_never_passes(options, expected, candidate, verdict):
+    got = IouScore(path="boxes", **options).evaluate({"boxes": expected}, {"boxes": candidate})
+    assert got.verdict == verdict
+
+
+def test_list_with_a_missing_or_extra_point_never_passes():
+    points = CoordinateDistance(path="points", pass_threshold=0.1)
+    got = points.evaluate({"points": [[1, 1], [2, 2]]}, {"points": [[1, 1]]})
+    assert (got.score, got.verdict) == (0.5, "fail")
+
+
 def test_precision_recall_and_f1_are_in_the_details():
     details = IouScore(matching="greedy").evaluate([BOX, [0, 0, 1, 1]], [BOX]).details
     assert (details["precision"], details["recall"], details["f1"]) == (1.0, 0.5, 2 / 3)

@@ -6,6 +6,7 @@ import pytest
 
 from fieldmark.compare.exact import Ignore
 from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.line_items import LineItems
 from fieldmark.model.case import Verdict
@@ -371,3 +372,90 @@ def test_score_by_similarity_is_the_sum_over_the_longer_list(expected, candidate
         plain.misses,
         plain.details,
     )
+
+
+# --- lists in items of other lists ------------------------------------------------------------------
+
+ORDERS = [
+    {"number": "one", "lines": [{"sku": "A", "amount": 1}, {"sku": "B", "amount": 2}]},
+    {"number": "two", "lines": [{"sku": "C", "amount": 3}]},
+]
+
+
+def orders_scored(expected, candidate, path="orders[*].lines"):
+    evaluator = LineItems(path=path, match_fields=("sku",))
+    return evaluator.evaluate({"orders": expected}, {"orders": candidate})
+
+
+@pytest.mark.parametrize(
+    ("candidate", "score", "misses"),
+    [
+        pytest.param(ORDERS, 1.0, (), id="equal"),
+        pytest.param(ORDERS[::-1], 1.0, (), id="orders-in-another-order"),
+        pytest.param(
+            [ORDERS[0], {"number": "two", "lines": [{"sku": "C", "amount": 4}]}],
+            pytest.approx((1 + 2 / 3) / 2),
+            ("orders[1].lines[0].amount",),
+            id="wrong-value",
+        ),
+        pytest.param(
+            [{**ORDERS[0], "lines": ORDERS[0]["lines"][:1]}, ORDERS[1]],
+            pytest.approx(0.8),
+            (
+                "orders[0].lines[1].sku (required, missing)",
+                "orders[0].lines[1].amount (required, missing)",
+            ),
+            id="missing-line",
+        ),
+        pytest.param(
+            ORDERS[:1],
+            pytest.approx(0.8),
+            (
+                "orders[1].lines[0].sku (required, missing)",
+                "orders[1].lines[0].amount (required, missing)",
+            ),
+            id="missing-order",
+        ),
+    ],
+)
+def test_lists_in_items_of_a_list(candidate, score, misses):
+    result = orders_scored(ORDERS, candidate)
+    assert (result.score, result.misses) == (score, misses)
+    assert result.details["summary"]["macro_f1"] == score
+    assert list(result.details["metrics"]) == ["sku", "amount"]
+    assert result.vacuous is False
+
+
+def test_lines_are_compared_with_the_lines_of_the_same_order():
+    one = {"customer": "Acme", "date": "2024-01-01", "city": "Oslo", "number": 17, "total": 3}
+    two = {"customer": "Zwick", "date": "1999-12-31", "city": "Bergen", "number": 5, "total": 8}
+    lines = [order["lines"] for order in ORDERS]
+    expected = [{**one, "lines": lines[0]}, {**two, "lines": lines[1]}]
+    exchanged = [{**one, "lines": lines[1]}, {**two, "lines": lines[0]}]
+    result = orders_scored(expected, exchanged)
+    assert (result.score, result.details["summary"]["matched"]) == (0.0, 0)
+
+
+@pytest.mark.parametrize("path", ["orders[].lines", "orders[*].lines", '["orders"][*].lines'])
+def test_spellings_of_a_path_with_a_wildcard(path):
+    assert orders_scored(ORDERS, ORDERS[::-1], path).details["alignment_total"] == 3
+
+
+def test_lists_at_any_depth_are_refused():
+    with pytest.raises(OptionError, match=r"path: must not contain \*\*"):
+        LineItems(path="**.lines")
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "unreadable"),
+    [
+        pytest.param({}, "text", True, id="unreadable-candidate-without-expected-items"),
+        pytest.param({"line_items": []}, {}, True, id="unreadable-candidate-of-an-empty-list"),
+        pytest.param({"line_items": [FREIGHT]}, {"line_items": 5}, False, id="not-a-list"),
+        pytest.param({"line_items": 5}, {"line_items": []}, False, id="truth-that-is-not-a-list"),
+    ],
+)
+def test_macro_f1_in_the_details_is_the_score(expected, candidate, unreadable):
+    result = LineItems().evaluate(expected, candidate, unreadable=unreadable)
+    summary = result.details["summary"]
+    assert (result.score, summary["macro_f1"], "vacuous" in summary) == (0.0, 0.0, False)

@@ -89,7 +89,8 @@ OPTIONAL = ("omission", 1.0, False)
         pytest.param([("wrong", 1.0, False)], 0.0, (0, 1, 0), False, id="optional-and-wrong"),
         pytest.param([("omission", 1.0, True)], 0.0, (0, 1, 0), False, id="required-and-missing"),
         pytest.param([("null-null", 1.0, False)], 1.0, (1, 0, 0), False, id="optional-both-empty-is-a-hit"),
-        pytest.param([RIGHT, ("extra-key", 1.0, True)], 1.0, (1, 0, 1), False, id="no-expected-value"),
+        pytest.param([RIGHT, ("extra-key", 1.0, True)], 0.5, (1, 1, 0), False, id="value-that-the-truth-lacks"),
+        pytest.param([RIGHT, ("absent-null", 1.0, True)], 1.0, (1, 0, 1), False, id="no-expected-value"),
         pytest.param([RIGHT, ("ignored", 1.0, True)], 1.0, (1, 0, 0), False, id="ignored"),
         pytest.param([("ignored", 1.0, True)], 1.0, (0, 0, 0), True, id="only-ignored"),
     ],
@@ -112,7 +113,10 @@ def test_field_accuracy_is_graded():
     [
         pytest.param([RIGHT, RIGHT], 1.0, PASS, False, id="matches-not-full-scores"),
         pytest.param([RIGHT, ("wrong", 1.0, True)], 0.0, FAIL, False, id="one-miss-scores-zero"),
-        pytest.param([("extra-key", 1.0, True)], 1.0, PASS, True, id="nothing-scored"),
+        pytest.param(
+            [RIGHT, ("extra-key", 1.0, True)], 0.0, FAIL, False, id="value-that-the-truth-lacks"
+        ),
+        pytest.param([("absent-null", 1.0, True)], 1.0, PASS, True, id="nothing-scored"),
     ],
 )
 def test_all_or_nothing(fields, score, verdict, vacuous):
@@ -171,7 +175,8 @@ def test_readable_case_does_not_share_the_record_of_an_unreadable_one():
         pytest.param("confusion", [("a", "match"), ("b", "wrong")], PARTIAL, id="some"),
         pytest.param("confusion", [("a", "wrong")], FAIL, id="no-hits"),
         pytest.param("confusion", [], PASS, id="neither"),
-        pytest.param("field_accuracy", [("a", "match"), ("b", "extra-key")], PASS, id="skipped"),
+        pytest.param("field_accuracy", [("a", "match"), ("b", "extra-key")], PARTIAL, id="extra"),
+        pytest.param("field_accuracy", [("a", "match"), ("b", "absent-null")], PASS, id="skipped"),
     ],
 )
 def test_verdict_of_a_case(convention, fields, verdict):

@@ -8,8 +8,10 @@ from metrics_cells import EXACT_PAIR, FACTS_BY_WORD, block_of, tally_of
 from fieldmark.metrics import tally as tally_module
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
-from fieldmark.model.case import CaseInput
+from fieldmark.model.case import CaseInput, Verdict
+from fieldmark.model.counts import Counts
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 MATCH, WRONG = FACTS_BY_WORD["match"], FACTS_BY_WORD["wrong"]
@@ -25,6 +27,31 @@ def test_cases_by_status():
     sums = tally_of(PERFECT, PERFECT, PARTLY, BROKEN, WRONG_ALONE).sums()
     assert sums.cases == CaseTotals(total=5, scored=4, perfect=2, errors=1)
     assert sums.verdicts == VerdictCounts(passed=2, partial=1, failed=1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "perfect"),
+    [
+        pytest.param({}, True, id="match"),
+        pytest.param({"errors": ErrorCounts(omission=1)}, False, id="optional-field-is-missing"),
+        pytest.param({"misses": 1}, False, id="miss"),
+        pytest.param({"failing": True}, False, id="failing-evaluator-without-weight"),
+        pytest.param({"errors_count": 1}, False, id="error"),
+        pytest.param({"score": None}, False, id="no-score"),
+        pytest.param({"verdict": Verdict.FAIL}, False, id="fail"),
+        pytest.param({"vacuous": True}, True, id="evaluators-with-nothing-to-score"),
+        pytest.param({"counts": Counts(), "hits": 0}, True, id="evaluator-without-fields"),
+        pytest.param({"counts": Counts(), "hits": 0, "vacuous": True}, False, id="nothing-at-all"),
+        pytest.param({"counts": Counts(tn=1), "vacuous": True}, True, id="empty-on-both-sides"),
+    ],
+)
+def test_perfect_case(changed, perfect):
+    table = AttributeTable()
+    block = block_of((("a", "match"),), table)
+    stats = CaseCounter(CONVENTIONS["confusion"], table).stats(block)._replace(**changed)
+    tally = Tally(table)
+    tally.add(block, stats)
+    assert (stats.perfect, tally.sums().cases.perfect) == (perfect, int(perfect))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from fieldmark.compare.auto import Auto
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.fuzzy import Fuzzy
+from fieldmark.compare.iou import Iou
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.wrappers import AnyOf, Tokens
 from fieldmark.model.alignment import Alignment
@@ -202,6 +203,48 @@ DEEP = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="a"), Rule(path="**.n")))
 )  # fmt: skip
 def test_fields_that_the_interpreter_does_not_support(rules, expected, candidate, fields):
     check(rules, expected, candidate, fields, interpreted=False)
+
+
+BOX, NEAR, FAR = [0, 0, 10, 10], [0, 0, 10, 9], [20, 20, 30, 30]
+BY_OVERLAP = Greedy(similarity="iou")
+
+
+@pytest.mark.parametrize("scope", [Scope.UNION, Scope.CONFIGURED])
+@pytest.mark.parametrize(
+    ("aligner", "expected", "candidate", "fields"),
+    [
+        pytest.param(Index(), BOX, NEAR, "a match vv", id="single-value"),
+        pytest.param(Index(), BOX, None, "a omission vn", id="null-for-a-single-value"),
+        pytest.param(Index(), [BOX, FAR], [NEAR, FAR], "a[0] match vv; a[1] match vv", id="list"),
+        pytest.param(Index(), [BOX, FAR], [FAR, NEAR], "a[0] wrong_value vv; a[1] wrong_value vv", id="list-by-index"),
+        pytest.param(BY_OVERLAP, [BOX, FAR], [FAR, NEAR], "a[0] match vv; a[1] match vv", id="list-by-similarity"),
+        pytest.param(Index(), [BOX, FAR], [BOX], "a[0] match vv; a[1] omission v-", id="missing-item"),
+        pytest.param(Index(), [BOX], [BOX, FAR], "a[0] match vv; a[1] hallucination -v", id="extra-item"),
+        pytest.param(Index(), [BOX, FAR], None, "a[0] omission v-; a[1] omission v-", id="null-for-a-list"),
+        pytest.param(Index(), None, [BOX], "a[0] hallucination -v", id="list-for-null"),
+        pytest.param(Index(), [BOX, FAR], BOX, "a[0] match vv; a[1] omission v-", id="single-value-for-a-list"),
+        pytest.param(Index(), BOX, [BOX], "a format_error vv", id="list-for-a-single-value"),
+        pytest.param(Index(), [BOX], "text", "a[0] format_error vv", id="text-for-a-list"),
+        pytest.param(Index(), [], [], "", id="empty-lists"),
+    ],
+)  # fmt: skip
+def test_one_rule_for_a_value_or_a_list_of_such_values(scope, aligner, expected, candidate, fields):
+    rules = Rules(fields=(Rule(path="a", comparator=Iou(), aligner=aligner),), scope=scope)
+    check(rules, {"a": expected}, {"a": candidate}, fields, interpreted=False)
+
+
+def test_list_of_values_is_walked_beside_a_comparator_that_raises():
+    class Broken(Exact):
+        def compare(self, _expected, _candidate):
+            raise ZeroDivisionError
+
+    boxes = Rule(path="a", comparator=Iou(), aligner=Index())
+    broken = Rule(path="b", comparator=Broken())
+    plan = compile_plan(Rules(fields=(boxes, broken)))
+    cases = [Case("1", {"a": [BOX, FAR], "b": "x"}, {"a": [BOX, FAR], "b": "y"})]
+    (outcomes,) = compare_cases(plan, cases)
+    found = {record.path: record.outcome for record in outcomes.records(plan.table)}
+    assert found == {"a[0]": Outcome.MATCH, "a[1]": Outcome.MATCH, "b": Outcome.ERROR}
 
 
 def test_documents_without_keys_are_vacuous():

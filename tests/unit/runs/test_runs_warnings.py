@@ -151,7 +151,8 @@ def test_failed_target_says_nothing_about_the_documents():
 
 @pytest.mark.parametrize("also", [[], [{"path": "total"}]])
 def test_path_that_only_predictions_have_is_a_warning_even_if_nothing_is_compared(also):
-    evaluator = {"type": "field_accuracy", "fields": [{"path": "po"}, *also]}
+    fields = [{"path": "po"}, *also]
+    evaluator = {"type": "field_accuracy", "fields": fields, "absent_truth": "skip"}
     case = {"id": "1", "expected": {"total": 1}, "candidate": {"total": 1, "po": 2}}
     run = fm.evaluate({"evaluators": [evaluator], "cases": [case]})
     assert [text for text in run.summary.warnings if "'po'" in text] == ["no ground truth has 'po'"]

@@ -24,7 +24,7 @@ from fieldmark.report.metric_titles import (
     vacuous_text,
 )
 from fieldmark.report.shown_run import gates_failed_first
-from fieldmark.report.tables import slice_metrics, slice_rows
+from fieldmark.report.tables import error_counts, slice_metrics, slice_rows
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.values.paths import PathError, Wildcard, parse_path
 from fieldmark.values.records import to_json
@@ -185,7 +185,8 @@ def tiles(summary: Summary) -> list[Tile]:
              interval=intervals.get("perfect"), flags=nothing_scored),
         Tile(label="Coverage", value=cases.scored / cases.total if cases.total else None,
              meaning=f"{cases.scored:,} of {plural(cases.total, 'case')} scored"),
-        Tile(label="Errors", value=cases.errors, meaning="cases with errors"),
+        Tile(label="Errors", value=max(cases.errors, summary.uncounted_errors),
+             meaning=", ".join(error_counts(summary)) or "cases with errors"),
     ]  # fmt: skip
     first = [tile for name, tile in by_name.items() if name in {*leading, MAIN_METRIC}]
     others = [tile for name, tile in by_name.items() if name not in {*leading, MAIN_METRIC}]
