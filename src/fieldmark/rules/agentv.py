@@ -657,15 +657,24 @@ def _code_grader(located: Located, context: Context) -> Grader | None:
         message = f"{key} of a grader is not supported: {_UNSUPPORTED_KEYS[key]}"
         context.add(message, located.key_location(key), "remove it")
         return None
-    known = counterpart(words)
+    cwd = located.value_of("cwd")
+    directory = (context.directory or Path()) / (cwd if isinstance(cwd, str) else "")
+    missing = [
+        name
+        for name in _script_names(words)
+        if "\0" not in f"{directory}{name}" and not (directory / name).is_file()
+    ]
+    known = counterpart(missing)
     if known is not None:
+        message = f"script {', '.join(missing)} not found"
+        hint = f"the built-in evaluator {known.type} replaces it"
+        context.warn(message, command.location, hint)
         without_cwd = {key: value for key, value in entries.items() if key != "cwd"}
         settings = known.settings(located.with_entries(without_cwd))
         return Grader(_with_type(located, known.type, settings), known.text_only)
     # A missing script is reported once here instead of for every case.
-    directory = context.directory or Path()
-    for name in _script_names(words):
-        if PurePosixPath(name).is_absolute() or "\0" in name or (directory / name).is_file():
+    for name in missing:
+        if PurePosixPath(name).is_absolute():
             continue
         scripts = ", ".join(COUNTERPARTS)
         hint = f"set script: to your own judge; built-in scripts: {scripts}"
@@ -712,9 +721,9 @@ class Counterpart:
 
 
 def counterpart(words: Iterable[str]) -> Counterpart | None:
-    """Return the evaluator that replaces the script of a command, if it is a script of AgentV.
+    """Return the evaluator that replaces a missing script, if it is a script of AgentV.
 
-    >>> counterpart(["bun", "run", "../judges/line_item_matching.ts"]).type
+    >>> counterpart(["../judges/line_item_matching.ts"]).type
     'line_items'
     """
     stems = (PurePosixPath(name).stem for name in _script_names(words))
