@@ -246,7 +246,8 @@ class _CaseConverter:
         unique = f"{name}#{len(self._ids)}" if not name or name in self._ids else name
         self._ids[unique] = location
         question = _case_value(located, _INPUT)
-        files = _json_files(question, located.get("input_files") or self._suite.get("input_files"))
+        input_files = located.get("input_files") or self._suite.get("input_files")
+        files = _json_files(question, input_files)
         if len(files) != 1:
             named = f"{len(files)} JSON files" if files else "no JSON file"
             message = f"case {name!r} has no prediction: its input names {named}"
@@ -273,7 +274,7 @@ class _CaseConverter:
             {
                 "id": unique,
                 "tags": _tags(located) or MISSING,
-                "metadata": _case_metadata(located, graders) or MISSING,
+                "metadata": _case_metadata(located, graders, input_files) or MISSING,
                 "input": MISSING if question is None else question.value,
                 "expected": expected,
                 "candidate": self._fixtures.document(files[0]) if len(files) == 1 else MISSING,
@@ -290,7 +291,10 @@ def _case_value(located: Located, keys: tuple[str, ...]) -> Located | None:
     return inner.first_of(*keys) if own is None and inner is not None else own
 
 
-def _case_metadata(located: Located, graders: Graders) -> JsonObject:
+def _case_metadata(
+    located: Located, graders: Graders, input_files: Located | None
+) -> JsonObject:
+    """Return the metadata of a case, and the parts that only the requests of judges contain."""
     own = located.first_of(*_CRITERIA)
     texts = [*(() if own is None else (own,)), *graders.criteria]
     criteria = "\n".join(text.value.strip() for text in texts if isinstance(text.value, str))
@@ -298,6 +302,7 @@ def _case_metadata(located: Located, graders: Graders) -> JsonObject:
     return {
         **_metadata(located),
         **({"criteria": criteria} if criteria else {}),
+        **({} if input_files is None else {"input_files": input_files.value}),
         **({} if conversation is None else {"conversation_id": conversation.value}),
     }
 

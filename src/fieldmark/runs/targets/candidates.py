@@ -133,6 +133,8 @@ def target_request(case: Case) -> JsonObject:
     {'case_id': 'a', 'input': None, 'question': '', 'metadata': {}}
     """
     request = judge_request(case, {})
+    case_input = MISSING if case.context is None else case.context.input
+    request["input"] = None if case_input is MISSING else case_input
     return {key: request[key] for key in _REQUEST_KEYS}
 
 
