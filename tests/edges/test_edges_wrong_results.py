@@ -79,3 +79,86 @@ def test_judges_written_with_the_sdks_of_agentv_accept_requests_of_agentv_files(
         done = command("eval", file, "--no-save", "--format", "json")
         assert json.loads(done.out)["mean_score"] == 1.0, done.err
         assert done.code == 0, done.err
+
+
+HEADER_JUDGE = """
+import json, sys
+
+for line in sys.stdin:
+    request = json.loads(line)
+    expected, candidate = request["expected"]["total"], request["candidate"]["total"]
+    right = int(expected == candidate)
+    counts = {"tp": right, "tn": 0, "fp": 1 - right, "fn": 1 - right, "f1": right}
+    details = {"header": {"total": counts}, "gap": candidate - expected, "note": "x"}
+    print(json.dumps({"score": right, "details": details}), flush=True)
+"""
+TOTAL = {"tp": 3, "tn": 0, "fp": 1, "fn": 1, "precision": 0.75, "recall": 0.75, "f1": 0.75}
+
+
+@pytest.fixture
+def judged(folder):
+    """An eval file whose judge counts right and wrong totals in its details."""
+    (folder / "judge.py").write_text(HEADER_JUDGE, "utf-8")
+    cases = [
+        {"id": str(number), "expected": {"total": number}, "candidate": {"total": number}}
+        for number in range(4)
+    ]
+    cases[3]["candidate"]["total"] = 5
+    judge = {
+        "name": "own", "type": "code_judge", "protocol": "lines",
+        "script": [sys.executable, "judge.py"],
+    }  # fmt: skip
+    members = [judge, {"name": "both", "type": "composite", "evaluators": [judge]}]
+    return write_json(folder / "x.eval.yaml", {"cases": cases, "evaluators": members}).name
+
+
+def test_details_of_judges_are_summed_over_the_data_set(command, folder, judged):
+    done = command("eval", judged, "--no-save", "--format", "json")
+    evaluators = json.loads(done.out)["evaluators"]
+    assert evaluators["own"]["metrics"] == {
+        "confusion": {"header.total": TOTAL},
+        "numbers": {"gap": {"cases": 4, "mean": 0.5, "sum": 2.0}},
+    }
+    assert evaluators["both"]["metrics"]["confusion"] == {"own.header.total": TOTAL}
+    table = command("eval", judged, "--out", "run")
+    assert "Details of own  TP  TN  FP  FN  Precision  Recall     F1" in table.out
+    assert "header.total     3   ·   1   1      0.750   0.750  0.750" in table.out
+    assert "Details of own  Cases   Mean    Sum" in table.out
+    for kind in ("markdown", "csv", "html"):
+        command("report", "run", "--as", kind, "--out", f"report.{kind}")
+    markdown = (folder / "report.markdown").read_text("utf-8")
+    assert "| header.total | 3 | · | 1 | 1 | 0.750 | 0.750 | 0.750 |" in markdown
+    assert "| gap | 4 | 0.500 | 2.000 |" in markdown
+    rows = (folder / "report.csv").read_text("utf-8").splitlines()
+    assert rows[0].endswith('"convention","evaluator"')
+    assert rows[1].endswith('"confusion",""')
+    assert rows[2] == (
+        '"header.total","3","0","1","1","0.75","0.75","0.75","","","","","","","confusion","own"'
+    )
+    assert '["header.total",3,0,1,1,0.75,0.75,0.75]' in (folder / "report.html").read_text("utf-8")
+    short = command("eval", judged, "--no-save", "--format", "markdown")
+    assert "| header.total | 3 |" in short.out
+
+
+def test_details_of_judges_are_the_same_with_worker_processes_and_after_a_resumed_run(
+    command, folder, judged
+):
+    """A rescored run reads the details of its stored cases."""
+    plain = json.loads(command("eval", judged, "--no-save", "--format", "json").out)
+    workers = command("eval", judged, "--no-save", "--workers", "2", "--format", "json")
+    assert json.loads(workers.out)["evaluators"] == plain["evaluators"]
+    command("eval", judged, "--out", "run")
+    rescored = command("rescore", "run", "--out", "again", "--format", "json")
+    assert json.loads(rescored.out)["evaluators"] == plain["evaluators"], rescored.err
+
+
+@pytest.mark.parametrize(("limit", "code"), [(0.7, 0), (0.8, 1)])
+def test_details_of_judges_can_have_gates(command, judged, limit, code):
+    name = "evaluators.own.metrics.confusion.header.total.f1"
+    assert command("eval", judged, "--no-save", "--min", f"{name}={limit}").code == code
+
+
+def test_details_of_judges_are_no_metrics_without_values(command, judged):
+    done = command("eval", judged, "--no-save", "--no-values", "--format", "json")
+    assert "metrics" not in json.loads(done.out)["evaluators"]["own"]
+    assert "header.total" not in done.out

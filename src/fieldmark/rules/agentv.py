@@ -291,9 +291,7 @@ def _case_value(located: Located, keys: tuple[str, ...]) -> Located | None:
     return inner.first_of(*keys) if own is None and inner is not None else own
 
 
-def _case_metadata(
-    located: Located, graders: Graders, input_files: Located | None
-) -> JsonObject:
+def _case_metadata(located: Located, graders: Graders, input_files: Located | None) -> JsonObject:
     """Return the metadata of a case, and the parts that only the requests of judges contain."""
     own = located.first_of(*_CRITERIA)
     texts = [*(() if own is None else (own,)), *graders.criteria]

@@ -81,6 +81,7 @@ if __name__ == "__main__":
         jsonschema_rs.validate(schema, json.load(sys.stdin))
     except jsonschema_rs.ValidationError as error:
         reply = {"score": 0, "hits": [], "misses": [error.message]}
-        print(json.dumps({**reply, "reasoning": f"Evaluation failed: {error.message}"}))
+        reply["reasoning"] = f"Evaluation failed: {error.message}"
+        sys.stdout.write(json.dumps(reply))
         sys.exit(1)
-    print(json.dumps({"score": 1}))
+    sys.stdout.write('{"score": 1}')

@@ -71,7 +71,9 @@ CONVERSATION = [{"role": "system", "content": "s"}, {"role": "user", "content": 
         pytest.param("Read.", [{"role": "user", "content": "Read."}], id="string"),
         pytest.param(CONVERSATION, CONVERSATION, id="messages"),
         pytest.param(
-            [{"role": "user"}, 1], [{"role": "user", "content": '[{"role": "user"}, 1]'}], id="mixed"
+            [{"role": "user"}, 1],
+            [{"role": "user", "content": '[{"role": "user"}, 1]'}],
+            id="mixed",
         ),
         pytest.param({"a": 1}, [{"role": "user", "content": {"a": 1}}], id="object"),
         pytest.param([{"a": 1}], [{"role": "user", "content": [{"a": 1}]}], id="objects"),
