@@ -4,11 +4,62 @@ from __future__ import annotations
 
 import json
 import sys
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import fieldmark as fm
 from unit.judges import agentv_sdk_judge
+
+# --- missing values -------------------------------------------------------------------------------
+
+NAN = float("nan")
+MISSING_VALUES = [NAN, np.float64("nan"), np.float32("nan"), pd.NA, pd.NaT, Decimal("nan")]
+
+
+def rows_of(expected, candidate):
+    return [{"id": "a", "expected": {"x": expected}, "candidate": {"x": candidate}}]
+
+
+@pytest.mark.parametrize("missing", MISSING_VALUES, ids=repr)
+@pytest.mark.parametrize(
+    ("sides", "counts"),
+    [
+        pytest.param(lambda missing: (1.5, missing), (0, 0, 0, 1), id="missing"),
+        pytest.param(lambda missing: (missing, 1.5), (0, 0, 1, 0), id="extra"),
+        pytest.param(lambda missing: (missing, missing), (0, 1, 0, 0), id="both-empty"),
+        pytest.param(lambda missing: (missing, None), (0, 1, 0, 0), id="null"),
+    ],
+)
+def test_nan_in_python_objects_is_a_missing_value(missing, sides, counts):
+    expected, candidate = sides(missing)
+    fields = [{"path": "x"}]
+    spec = {
+        "cases": rows_of(expected, candidate),
+        "evaluators": [{"type": "field_accuracy", "fields": fields}],
+    }
+    frame = pd.DataFrame({"id": ["a"], "x": [expected]})
+    other = pd.DataFrame({"id": ["a"], "x": [candidate]})
+    results = [
+        fm.compare({"x": expected}, {"x": candidate}).counts,
+        fm.score([{"id": "a", "x": expected}], [{"id": "a", "x": candidate}]).micro,
+        fm.score(rows_of(expected, candidate)).micro,
+        fm.score(frame, other).micro,
+        fm.score(frame.to_dict("records"), other.to_dict("records")).micro,
+        fm.evaluate(spec).micro,
+    ]
+    assert [(each.tp, each.tn, each.fp, each.fn) for each in results] == [counts] * len(results)
+
+
+def test_nan_in_json_text_is_a_wrong_value(score, folder):
+    (folder / "candidate.jsonl").write_text('{"id": "a", "total": NaN}', "utf-8")
+    (folder / "truth.jsonl").write_text('{"id": "a", "total": 1}', "utf-8")
+    assert json.loads(score("--format", "json").out)["errors_by_type"]["wrong_value"] == 1
+    assert fm.compare({"x": 1}, '{"x": NaN}').errors_by_type["wrong_value"] == 1
+
 
 # --- judges and AgentV files ----------------------------------------------------------------------
 

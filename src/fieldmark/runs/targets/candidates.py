@@ -189,7 +189,11 @@ def _produced_case(
     context = context._replace(text=response.text, usage=response.usage)
     case = case._replace(input=CaseInput.OK, note="", context=context)
     if response.text is None:
-        value = MISSING if response.value is MISSING else to_json_value(response.value, dialect)
+        value = (
+            MISSING
+            if response.value is MISSING
+            else to_json_value(response.value, dialect, nan_is_null=False)
+        )
         return case._replace(candidate=value)
     try:
         parsed = read(case.expected, response.text)
