@@ -14,7 +14,7 @@ from fieldmark.analyses.run_result import EvalResult, run_result
 from fieldmark.analyses.runs import annotate
 from fieldmark.data.arrow_tables import read_table
 from fieldmark.errors import ConfigError, Problem
-from fieldmark.evaluators.base import dataset_metrics, start_accumulators
+from fieldmark.evaluators.base import empty_metrics
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.model.case import Case
 from fieldmark.rules.config_values import Code, Context, locate
@@ -286,8 +286,8 @@ def _prepare(
 
 def _empty_summaries(spec: EvalSpec) -> dict[str, EvaluatorSummary]:
     """Return the summaries of all evaluators without cases, which contain every metric name."""
-    metrics = dataset_metrics(spec.members, start_accumulators(spec.members))
-    return EvaluatorTotals(member.name for member in spec.members).summaries(metrics)
+    totals = EvaluatorTotals(member.name for member in spec.members)
+    return totals.summaries(empty_metrics(spec.members))
 
 
 def _eval_spec(source: EvalSource, code: Code) -> EvalSpec:

@@ -93,10 +93,11 @@ def ensure_json(value: object, role: Role = Role.CANDIDATE) -> JsonValue:
     return to_json_value(value, JsonDialect(role=role))
 
 
-def to_json_value(value: object, dialect: JsonDialect, *, nan_is_null: bool = False) -> JsonValue:
+def to_json_value(value: object, dialect: JsonDialect, *, nan_is_null: bool = True) -> JsonValue:
     """Return a copy of a Python object as JSON, within the limits of a dialect.
 
-    Ground truth must be finite; in candidates, NaN and infinite numbers are counted.
+    NaN is the missing value of data frames, unless `nan_is_null` is false: then it was a number in
+    a file. Ground truth must be finite; in candidates, numbers that are not are counted.
     """
     copied, non_finite = copy_json(
         value, dialect.limits, finite=dialect.role is Role.TRUTH, nan_is_null=nan_is_null

@@ -12,6 +12,7 @@ from fieldmark.errors import OptionError
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, CountingOptions
 from fieldmark.metrics.counts import verdict_at, verdict_of
+from fieldmark.metrics.judge_details import NO_DETAILS
 from fieldmark.metrics.rates import rates
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
@@ -39,6 +40,8 @@ _NOT_JSON: Final = "candidate is not JSON"
 _NO_CANDIDATE: Final = "no candidate"
 MAX_EXAMPLES: Final = 20
 MAX_ROWS: Final = 100
+CODE_JUDGE: Final = "code_judge"
+"""The type of evaluators whose details are summed over all cases."""
 SAFETY: Final = "safety"
 """The name and type of the result of a safety judge that runs without evaluators."""
 
@@ -294,6 +297,40 @@ def dataset_metrics(
         if metrics:
             metrics_by_name.setdefault(configured.name, cast("JsonObject", metrics))
     return metrics_by_name
+
+
+def judge_details(result: EvaluatorResult) -> Iterator[tuple[tuple[str, ...], JsonObject]]:
+    """Yield the details of a judge, or of the judges in a combiner with their names."""
+    pending: list[tuple[tuple[str, ...], str, JsonObject]] = [
+        ((), result.type, result.score.details)
+    ]
+    while pending:
+        names, kind, details = pending.pop()
+        if kind == CODE_JUDGE:
+            yield names, details
+            continue
+        members = details.get("evaluators")
+        for member in members if isinstance(members, list) else ():
+            match member:
+                case {"name": str() as name, "type": str() as inner, "details": dict() as own}:
+                    pending.append(((*names, name), inner, own))
+                case _:
+                    pass
+
+
+def empty_metrics(evaluators: Sequence[ConfiguredEvaluator]) -> dict[str, JsonObject]:
+    """Return the metrics of the evaluators over no cases, which contain every known name."""
+    metrics = dataset_metrics(evaluators, start_accumulators(evaluators))
+    for configured in evaluators:
+        if has_judge_details(configured):
+            metrics[configured.name] = {**NO_DETAILS, **metrics.get(configured.name, {})}
+    return metrics
+
+
+def has_judge_details(configured: ConfiguredEvaluator) -> bool:
+    """Whether an evaluator is a judge whose details are summed, or combines one."""
+    nested: Iterable[ConfiguredEvaluator] = getattr(configured.evaluator, "evaluators", ())
+    return configured.type == CODE_JUDGE or any(map(has_judge_details, nested))
 
 
 def data_dependent_prefixes(metrics: JsonObject, prefix: str = "") -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias, cast
 
+from fieldmark.compare.exact import Ignore
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import (
     MAX_EXAMPLES,
@@ -461,11 +462,15 @@ class FieldConfusion(FieldEvaluator):
         return find_convention("confusion").with_options(options)
 
     def _make_rules(self) -> Rules:
-        fields = tuple(rule for rule in self.fields if not _is_skipped(rule))
+        fields = tuple(map(without_invalid_path, self.fields))
         return self._rules_for(fields, scope=Scope.CONFIGURED)
 
     def _finish(self, score: Score) -> Score:
-        invalid = [f"{rule.path} (invalid path)" for rule in self.fields if _is_skipped(rule)]
+        invalid = [
+            f"{rule.path} (invalid path)"
+            for rule in self.fields
+            if without_invalid_path(rule) is not rule
+        ]
         return replace(score, skipped=(*score.skipped, *invalid)) if invalid else score
 
     def _details(self, compared: ComparedCase) -> JsonObject:
@@ -474,9 +479,12 @@ class FieldConfusion(FieldEvaluator):
         return {"metrics": metrics, "summary": summary, **examples}
 
 
-def _is_skipped(rule: Rule) -> bool:
-    """Whether a field is optional and its path invalid."""
-    return not rule.required and not is_path(rule.path)
+def without_invalid_path(rule: Rule) -> Rule:
+    """Return a rule that ignores its field if the field is optional and its path invalid.
+
+    The rule is kept, so that its path can be named.
+    """
+    return rule if rule.required or is_path(rule.path) else replace(rule, comparator=Ignore())
 
 
 class Variant(StrEnum):

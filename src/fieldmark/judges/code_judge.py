@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, cast
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import CaseScorer, Score
+from fieldmark.evaluators.base import CODE_JUDGE, CaseScorer, Score
 from fieldmark.judges.judge_protocol import (
     InvalidResponseError,
     encode_request,
@@ -57,7 +57,7 @@ class CodeJudge:
     All other settings are passed to the program as `config`.
     """
 
-    name: ClassVar[str] = "code_judge"
+    name: ClassVar[str] = CODE_JUDGE
     collects_unknown: ClassVar[str] = "config"
 
     script: Annotated[tuple[str, ...], CommandLine()]

@@ -6,7 +6,7 @@ A response is parsed strictly: anything but one valid JSON object is an error.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Final, NamedTuple
 
@@ -20,6 +20,8 @@ _MAX_DIGITS: Final = 1_000
 _MAX_QUOTED: Final = 200
 _WHITESPACE: Final = " \t\r\n"
 _CRITERIA: Final = ("criteria", "expected_outcome")
+_PART_TYPES: Final = ("text", "file", "image")
+"""The types of the parts of a message, in versions of AgentV."""
 _CHECK_LISTS: Final = ("assertions", "checks")
 """The keys of a response with its checks, in versions of AgentV."""
 
@@ -27,40 +29,49 @@ _CHECK_LISTS: Final = ("assertions", "checks")
 def judge_request(case: Case, config: Mapping[str, JsonValue]) -> JsonObject:
     """Return the request for a case.
 
-    A missing document is null, and an empty string as text. The keys from `output` on are the
-    names that versions of AgentV use for parts of the same case.
+    A missing document is null, and an empty string as text. The keys from `answer` on are the
+    names that versions of AgentV use for parts of the same case, with the types that the schemas
+    of its SDKs require.
 
     >>> judge_request(Case("a", {"total": 1}, {"total": 2}), {"max_gap": 3})["candidate_answer"]
     '{"total": 2}'
     """
     context = case.context or CaseContext()
+    is_missing = case.candidate is MISSING and context.text is None
     answer = _as_text(case.candidate) if context.text is None else context.text
+    reference = _as_text(case.expected)
     metadata = context.metadata or {}
     criteria = next((metadata[key] for key in _CRITERIA if isinstance(metadata.get(key), str)), "")
-    expected: list[JsonValue] = [{"role": "assistant", "content": case.expected}]
     messages = _messages(context.input)
-    questions = (
-        _as_text(message.get("content", ""))
+    texts: list[JsonObject] = [
+        {"role": message["role"], "content": _content_text(message.get("content", ""))}
         for message in messages
-        if isinstance(message, dict) and message["role"] == "user"
-    )
+    ]
+    questions = (str(text["content"]) for text in texts if text["role"] == "user")
     return {
         "candidate_answer": answer,
-        "reference_answer": _as_text(case.expected),
+        "reference_answer": reference,
         "expected": case.expected,
         "candidate": None if case.candidate is MISSING else case.candidate,
         "question": "\n".join(filter(None, questions)),
         "case_id": case.id,
-        "input": None if context.input is MISSING else context.input,
+        "input": [*texts],
         "metadata": metadata,
         "config": dict(config),
-        "output": answer,
-        "expected_output": expected,
-        "expected_messages": expected,
-        "input_messages": messages,
+        "answer": answer,
+        "output": [] if is_missing else [_assistant(answer)],
+        "expected_output": [] if case.expected is None else [_assistant(reference)],
+        "expected_messages": [] if case.expected is None else [_assistant(case.expected)],
+        "input_messages": [*messages],
+        "input_files": _file_names(metadata.get("input_files"), messages),
+        "guideline_files": _file_names(metadata.get("guideline_files")),
         "criteria": criteria,
         "expected_outcome": criteria,
     }
+
+
+def _assistant(content: JsonValue) -> JsonObject:
+    return {"role": "assistant", "content": content}
 
 
 def encode_request(request: JsonObject) -> bytes:
@@ -85,15 +96,43 @@ def _as_text(value: JsonValue | Missing) -> str:
     return "" if value is MISSING else _dump(value)
 
 
-def _messages(case_input: JsonValue | Missing) -> list[JsonValue]:
-    """Return an input as messages; anything but a list of messages is the content of one."""
+def _messages(case_input: JsonValue | Missing) -> list[JsonObject]:
+    """Return an input as messages; anything but a list of messages is the content of one.
+
+    The content of a message is text, an object or a list of objects.
+    """
     if case_input is MISSING:
         return []
     if isinstance(case_input, list) and case_input:
-        roles = [message.get("role") for message in case_input if isinstance(message, dict)]
-        if sum(isinstance(role, str) for role in roles) == len(case_input):
-            return case_input
-    return [{"role": "user", "content": case_input}]
+        messages = [message for message in case_input if isinstance(message, dict)]
+        if sum(isinstance(message.get("role"), str) for message in messages) == len(case_input):
+            return messages
+    structured = isinstance(case_input, dict) or _objects(case_input)
+    return [{"role": "user", "content": case_input if structured else _as_text(case_input)}]
+
+
+def _objects(value: JsonValue) -> list[JsonObject]:
+    """Return a list of objects, or an empty list for anything else."""
+    items = value if isinstance(value, list) else []
+    objects = [item for item in items if isinstance(item, dict)]
+    return objects if len(objects) == len(items) else []
+
+
+def _content_text(content: JsonValue) -> str:
+    """Return the content of a message as text: the text of its parts, or JSON."""
+    parts = _objects(content)
+    if parts and all(part.get("type") in _PART_TYPES for part in parts):
+        texts = (part.get("text", part.get("value")) for part in parts if part["type"] == "text")
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return _as_text(content)
+
+
+def _file_names(names: JsonValue, messages: Sequence[JsonObject] = ()) -> list[JsonValue]:
+    """Return the distinct names of a list, and of the files in messages."""
+    parts = [part for message in messages for part in _objects(message.get("content"))]
+    files = [part.get("path", part.get("value")) for part in parts if part.get("type") == "file"]
+    listed = names if isinstance(names, list) else []
+    return list(dict.fromkeys(name for name in (*files, *listed) if isinstance(name, str)))
 
 
 class InvalidResponseError(Exception):

@@ -187,6 +187,14 @@ class ExactSum(NamedTuple):
         """Return the correctly rounded mean, or `None` if there are no values."""
         return self.steps / (self.number << _SCALE) if self.number else None
 
+    @property
+    def sum(self) -> float | None:
+        """Return the correctly rounded sum, or `None` if no float is that large."""
+        try:
+            return self.steps / (1 << _SCALE)
+        except OverflowError:
+            return None
+
 
 class MacroMean(NamedTuple):
     """Means of precision, recall and F1; `vacuous` if there was nothing to compare."""

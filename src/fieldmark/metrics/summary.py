@@ -20,6 +20,7 @@ from fieldmark.metrics.headline import (
     metrics_in_order,
 )
 from fieldmark.metrics.identity import canonical_sha256
+from fieldmark.metrics.judge_details import CONFUSION, NUMBERS, TRUNCATED
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
 from fieldmark.metrics.rates import (
     Interval,
@@ -290,7 +291,10 @@ class Summary:
         return errors if errors > self.cases.errors else 0
 
     def without_classes(self) -> Summary:
-        """Return the summary without the metrics of classes and slices whose names are values."""
+        """Return the summary without metrics whose names are values: of classes and slices.
+
+        The details of judges may be values too.
+        """
         return replace(
             self,
             by=tuple(key for key in self.by if key == TAG),
@@ -431,12 +435,16 @@ class Summary:
         return self.macro.by_case.f1
 
 
+_NAMED_BY_VALUES: Final = frozenset({"classes", CONFUSION, NUMBERS, TRUNCATED})
+"""The keys of metrics whose names or numbers may be values of documents."""
+
+
 def _without_classes(metrics: JsonObject) -> JsonObject:
-    """Return metrics without the metrics of single classes, also for inner evaluators."""
+    """Return metrics without those of classes and judges, also for inner evaluators."""
     return {
         key: _without_classes(value) if isinstance(value, dict) else value
         for key, value in metrics.items()
-        if key != "classes"
+        if key not in _NAMED_BY_VALUES
     }
 
 

@@ -103,10 +103,11 @@ class Plan:
             self._lookups.append(_Lookup(path, node))
         self._walk.sparse = any(match.has_index for match in lookups)
         if configured:
-            self._invalid_paths = [
+            nodes = [
                 AttributeNode(settings, [RuleMatch(0, rule, ())], rule.path, addressed=True)
                 for rule in invalid
             ]
+            self._invalid_paths = [node for node in nodes if not node.ignored]
             matches += list_items(matches)
         all_looked_up = configured and len(lookups) == len(matches)
         matches = [match for match in matches if not (match in lookups and match.has_index)]

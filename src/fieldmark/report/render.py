@@ -16,6 +16,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from fieldmark.metrics.headline import MAIN_METRIC, QUALITY_METRICS
+from fieldmark.metrics.judge_details import confusion_rows
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.document import (
@@ -35,7 +36,7 @@ from fieldmark.report.document import (
     value_of,
 )
 from fieldmark.report.metric_titles import METRIC_TITLES, metric_note, rqs_formula
-from fieldmark.report.run_document import slice_blocks
+from fieldmark.report.run_document import judge_blocks, slice_blocks
 from fieldmark.report.tables import (
     ATTRIBUTE_COLUMNS,
     AttributeRow,
@@ -363,10 +364,21 @@ def document_csv(document: Document) -> str:
 
 
 def csv_table(summary: Summary) -> str:
-    """Return all attributes with full precision, and the convention in every row."""
+    """Return all attributes with full precision, and the convention in every row.
+
+    The paths with confusion counts in the details of judges follow, with the name of the judge.
+    """
     name = summary.convention.name
-    rows = ((*cells, name) for cells in attribute_cells(summary))
-    return csv_text((*ATTRIBUTE_COLUMNS, "convention"), rows)
+    rows: list[Sequence[JsonValue]] = [(*cells, name) for cells in attribute_cells(summary)]
+    judged: list[Sequence[JsonValue]] = []
+    for evaluator, totals in summary.evaluators.items():
+        for row in confusion_rows(totals.metrics):
+            cells = {"attribute": row.path, **row._asdict()}
+            judged.append([*(cells.get(key) for key in ATTRIBUTE_COLUMNS), name, evaluator])
+    if not judged:
+        return csv_text((*ATTRIBUTE_COLUMNS, "convention"), rows)
+    columns = (*ATTRIBUTE_COLUMNS, "convention", "evaluator")
+    return csv_text(columns, [*((*row, None) for row in rows), *judged])
 
 
 def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
@@ -390,6 +402,8 @@ def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
         lines.append(f"\n… and {plural(len(rows) - top, 'more attribute')}")
     slices = document_markdown(Document(*slice_blocks(summary, top=top))).rstrip("\n")
     lines += ["", slices] if slices else []
+    details = document_markdown(Document(*judge_blocks(summary, top=top))).rstrip("\n")
+    lines += ["", details] if details else []
     lines += [f"\n> warning: {for_markdown(text)}" for text in others]
     return "\n".join(lines) + "\n"
 

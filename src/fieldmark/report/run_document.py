@@ -8,8 +8,17 @@ from typing import Final, cast
 
 from fieldmark.metrics.confidence import ConfidenceFigures, ConfidenceSummary
 from fieldmark.metrics.headline import MAIN_METRIC, QUALITY_METRICS
+from fieldmark.metrics.judge_details import (
+    CONFUSION,
+    MAX_PATHS,
+    NUMBERS,
+    TRUNCATED,
+    confusion_rows,
+    number_rows,
+)
 from fieldmark.metrics.rates import sortable
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, Summary
+from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.document import (
     Align,
@@ -51,11 +60,10 @@ _GOOD: Final = 0.9
 _FAIR: Final = 0.6
 _MISTAKES: Final = ("wrong_value", "format_error", "omission", "hallucination")
 _METRICS_PER_LINE: Final = 6
-_HIDDEN_METRICS: Final = frozenset({"classes", "iou_threshold"})
+_HIDDEN_METRICS: Final = frozenset({"classes", "iou_threshold", CONFUSION, NUMBERS, TRUNCATED})
 _CHAT_TARGET: Final = "chat"
 """The name of a model that is a target, among the models that a run called."""
-_ATTRIBUTE_COLUMNS: Final = (
-    Column("Attribute", "attribute", folds=True),
+_CONFUSION_COLUMNS: Final = (
     Column("TP", "tp", Format.COUNT),
     Column("TN", "tn", Format.COUNT, min_terminal=60),
     Column("FP", "fp", Format.COUNT),
@@ -63,6 +71,15 @@ _ATTRIBUTE_COLUMNS: Final = (
     Column("Precision", "precision", Format.NUMBER, min_terminal=50),
     Column("Recall", "recall", Format.NUMBER, min_terminal=50),
     Column("F1", "f1", Format.NUMBER),
+)
+_NUMBER_COLUMNS: Final = (
+    Column("Cases", "cases", Format.COUNT),
+    Column("Mean", "mean", Format.NUMBER),
+    Column("Sum", "sum", Format.NUMBER),
+)
+_ATTRIBUTE_COLUMNS: Final = (
+    Column("Attribute", "attribute", folds=True),
+    *_CONFUSION_COLUMNS,
     Column("", "bar", min_terminal=90, min_width=_BAR),
     Column("Mistakes", "mistakes", tone=Tone.QUIET, min_terminal=70, cuts=True),
 )
@@ -85,6 +102,7 @@ def run_document(
         SideBySide(tables),
         *([Line(formula)] if formula else ()),
         *(_evaluators(summary) if summary.evaluators else ()),
+        *judge_blocks(summary, top=top, hint=hint),
         *([_detection(summary.detection)] if summary.detection else ()),
         *slice_blocks(summary, top=top),
         *(() if summary.confidence is None else confidence_blocks(summary.confidence, top=top)),
@@ -360,6 +378,42 @@ def _evaluators(summary: Summary) -> Iterator[Block]:
     yield Table(name="evaluators", columns=columns, rows=rows)
     yield from lines
     yield from (Line(f"error: {text}", Tone.BAD) for text in evaluator_errors(summary))
+
+
+def judge_blocks(
+    summary: Summary, *, top: int | None = None, hint: str = TOP_HINT
+) -> Iterator[Block]:
+    """Yield the confusion counts and the numbers in the details of each judge, by path."""
+    for name, evaluator in summary.evaluators.items():
+        confusion, numbers = confusion_rows(evaluator.metrics), number_rows(evaluator.metrics)
+        if confusion:
+            yield Table(
+                name="judge_confusion",
+                columns=(Column(f"Details of {name}", "path", folds=True), *_CONFUSION_COLUMNS),
+                rows=[
+                    {
+                        **row._asdict(),
+                        **{key: _count(getattr(row, key)) for key in Counts._fields},
+                        "f1": Cell(row.f1, tone=_score_tone(row.f1)),
+                    }
+                    for row in confusion
+                ],
+                top=top,
+                noun="path",
+                hint=hint,
+            )
+        if numbers:
+            yield Table(
+                name="judge_numbers",
+                columns=(Column(f"Details of {name}", "path", folds=True), *_NUMBER_COLUMNS),
+                rows=[row._asdict() for row in numbers],
+                top=top,
+                noun="path",
+                hint=hint,
+            )
+        if TRUNCATED in evaluator.metrics:
+            text = f"{name}: the details have more than {MAX_PATHS} paths, or very long ones"
+            yield Line(f"{text}; the others are not summed", Tone.QUIET)
 
 
 def _flat_metrics(metrics: JsonObject, prefix: str = "") -> Iterator[str]:

@@ -246,7 +246,8 @@ class _CaseConverter:
         unique = f"{name}#{len(self._ids)}" if not name or name in self._ids else name
         self._ids[unique] = location
         question = _case_value(located, _INPUT)
-        files = _json_files(question, located.get("input_files") or self._suite.get("input_files"))
+        input_files = located.get("input_files") or self._suite.get("input_files")
+        files = _json_files(question, input_files)
         if len(files) != 1:
             named = f"{len(files)} JSON files" if files else "no JSON file"
             message = f"case {name!r} has no prediction: its input names {named}"
@@ -273,7 +274,7 @@ class _CaseConverter:
             {
                 "id": unique,
                 "tags": _tags(located) or MISSING,
-                "metadata": _case_metadata(located, graders) or MISSING,
+                "metadata": _case_metadata(located, graders, input_files) or MISSING,
                 "input": MISSING if question is None else question.value,
                 "expected": expected,
                 "candidate": self._fixtures.document(files[0]) if len(files) == 1 else MISSING,
@@ -290,7 +291,8 @@ def _case_value(located: Located, keys: tuple[str, ...]) -> Located | None:
     return inner.first_of(*keys) if own is None and inner is not None else own
 
 
-def _case_metadata(located: Located, graders: Graders) -> JsonObject:
+def _case_metadata(located: Located, graders: Graders, input_files: Located | None) -> JsonObject:
+    """Return the metadata of a case, and the parts that only the requests of judges contain."""
     own = located.first_of(*_CRITERIA)
     texts = [*(() if own is None else (own,)), *graders.criteria]
     criteria = "\n".join(text.value.strip() for text in texts if isinstance(text.value, str))
@@ -298,6 +300,7 @@ def _case_metadata(located: Located, graders: Graders) -> JsonObject:
     return {
         **_metadata(located),
         **({"criteria": criteria} if criteria else {}),
+        **({} if input_files is None else {"input_files": input_files.value}),
         **({} if conversation is None else {"conversation_id": conversation.value}),
     }
 
@@ -657,15 +660,24 @@ def _code_grader(located: Located, context: Context) -> Grader | None:
         message = f"{key} of a grader is not supported: {_UNSUPPORTED_KEYS[key]}"
         context.add(message, located.key_location(key), "remove it")
         return None
-    known = counterpart(words)
+    cwd = located.value_of("cwd")
+    directory = (context.directory or Path()) / (cwd if isinstance(cwd, str) else "")
+    missing = [
+        name
+        for name in _script_names(words)
+        if "\0" not in f"{directory}{name}" and not (directory / name).is_file()
+    ]
+    known = counterpart(missing)
     if known is not None:
+        message = f"script {', '.join(missing)} not found"
+        hint = f"the built-in evaluator {known.type} replaces it"
+        context.warn(message, command.location, hint)
         without_cwd = {key: value for key, value in entries.items() if key != "cwd"}
         settings = known.settings(located.with_entries(without_cwd))
         return Grader(_with_type(located, known.type, settings), known.text_only)
     # A missing script is reported once here instead of for every case.
-    directory = context.directory or Path()
-    for name in _script_names(words):
-        if PurePosixPath(name).is_absolute() or "\0" in name or (directory / name).is_file():
+    for name in missing:
+        if PurePosixPath(name).is_absolute():
             continue
         scripts = ", ".join(COUNTERPARTS)
         hint = f"set script: to your own judge; built-in scripts: {scripts}"
@@ -712,9 +724,9 @@ class Counterpart:
 
 
 def counterpart(words: Iterable[str]) -> Counterpart | None:
-    """Return the evaluator that replaces the script of a command, if it is a script of AgentV.
+    """Return the evaluator that replaces a missing script, if it is a script of AgentV.
 
-    >>> counterpart(["bun", "run", "../judges/line_item_matching.ts"]).type
+    >>> counterpart(["../judges/line_item_matching.ts"]).type
     'line_items'
     """
     stems = (PurePosixPath(name).stem for name in _script_names(words))

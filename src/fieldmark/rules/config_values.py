@@ -18,7 +18,7 @@ from fieldmark.metrics.gates import Gate
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rules
-from fieldmark.values.plain_json import plain_json
+from fieldmark.values.plain_json import copy_json
 from fieldmark.values.value_confidences import ConfidenceOptions
 
 _SHOWN: Final = 1_000
@@ -267,7 +267,7 @@ def _located(
         problems.add(f"nesting exceeds the limit of {MAX_DEPTH} levels", location)
         return Located(value=None, location=location)
     if documents is not None and key in documents:
-        value, documents = plain_json(value, path=path), None
+        (value, _), documents = copy_json(value, path=path, nan_is_null=True), None
     if isinstance(value, Mapping):
         entries = (
             (

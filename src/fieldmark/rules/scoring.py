@@ -10,8 +10,7 @@ from fieldmark.errors import OptionError, with_hint
 from fieldmark.evaluators.base import (
     ConfiguredEvaluator,
     data_dependent_prefixes,
-    dataset_metrics,
-    start_accumulators,
+    empty_metrics,
 )
 from fieldmark.metrics.conventions import (
     CONVENTIONS,
@@ -158,7 +157,7 @@ def read_gates(
 
 def _empty_metrics(convention: Convention, members: Sequence[ConfiguredEvaluator]) -> JsonObject:
     """Return all metrics of a run of these evaluators, from a summary without cases."""
-    metrics = dataset_metrics(members, start_accumulators(members))
+    metrics = empty_metrics(members)
     empty = EvaluatorSummary(mean_score=None, scored=0, errors=0, verdicts=VerdictCounts())
     summaries = {
         member.name: replace(empty, metrics=metrics.get(member.name, {})) for member in members

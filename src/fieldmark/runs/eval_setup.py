@@ -19,7 +19,12 @@ from fieldmark.data.pairing import PairStream, open_pairs, open_truth
 from fieldmark.data.row_layout import CANDIDATE_KEYS
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
-from fieldmark.evaluators.field_evaluators import ExtractionMetrics, FieldEvaluator, ResponseQuality
+from fieldmark.evaluators.field_evaluators import (
+    ExtractionMetrics,
+    FieldEvaluator,
+    ResponseQuality,
+    without_invalid_path,
+)
 from fieldmark.judges.safety import SafetyJudge
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.identity import describe, described, without_paths
@@ -543,7 +548,7 @@ def _empty_values(rules: Rules) -> object:
 def _complete(own: Rules, base: Rules) -> Iterator[Rule]:
     """Yield rules that mean the same with the defaults of `base` as with their own.
 
-    An optional field with an invalid path is skipped, as by its evaluator.
+    An optional field with an invalid path is ignored, as by its evaluator.
     """
     if own.aligner != base.aligner:
         known = {path_key(rule.path) for rule in own.fields}
@@ -554,9 +559,7 @@ def _complete(own: Rules, base: Rules) -> Iterator[Rule]:
                     # The evaluator has no rule for the list itself, whose value is no field.
                     aligned = replace(rule, path=path, comparator=None, aligner=own.aligner)
                     yield replace(aligned, truth_only=True)
-    for rule in own.fields:
-        if not rule.required and not is_path(rule.path):
-            continue
+    for rule in map(without_invalid_path, own.fields):
         if own.default != base.default and rule.comparator is None and rule.aligner is None:
             yield replace(rule, comparator=own.default)
         else:

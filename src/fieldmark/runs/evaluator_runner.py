@@ -26,6 +26,7 @@ from fieldmark.evaluators.base import (
     Score,
     Status,
     dataset_metrics,
+    judge_details,
     needs_expected,
     start_accumulators,
 )
@@ -45,6 +46,7 @@ from fieldmark.metrics.case_score import CaseStats, score_in_means
 from fieldmark.metrics.conventions import OnError
 from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.gates import MissingPath
+from fieldmark.metrics.judge_details import JudgeDetails
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, EvaluatorSummary
 from fieldmark.metrics.tally import ScoreSums, VerdictCounts
@@ -569,6 +571,7 @@ class _Totals:
     scores: ScoreSums = field(default_factory=ScoreSums)
     errors: int = 0
     vacuous: int = 0
+    details: JudgeDetails = field(default_factory=JudgeDetails)
     verdicts: Counter[Verdict] = field(default_factory=Counter)
 
 
@@ -591,6 +594,8 @@ class EvaluatorTotals:
                 continue
             totals.scores += ScoreSums.of([(score.score, score.vacuous, 1)])
             totals.vacuous += score.vacuous
+            for names, details in judge_details(evaluation):
+                totals.details.add(details, names)
             if score.verdict is not None:
                 totals.verdicts[score.verdict] += 1
 
@@ -601,6 +606,7 @@ class EvaluatorTotals:
             totals.scores += other_totals.scores
             totals.errors += other_totals.errors
             totals.vacuous += other_totals.vacuous
+            totals.details.merge(other_totals.details)
             totals.verdicts += other_totals.verdicts
 
     def summaries(
@@ -614,7 +620,7 @@ class EvaluatorTotals:
                 scored=totals.scores.number,
                 errors=totals.errors,
                 verdicts=VerdictCounts(*(totals.verdicts[verdict] for verdict in Verdict)),
-                metrics=known.get(name, {}),
+                metrics={**known.get(name, {}), **totals.details.metrics()},
                 vacuous=totals.vacuous,
             )
             for name, totals in self._by_name.items()

@@ -159,7 +159,7 @@ def test_every_public_name_can_be_imported():
     [
         pytest.param([{"id": "a", "x": 1}], {}, (), id="passed"),
         pytest.param([{"id": "a", "x": 1}], {"min": {"attributes.y.f1": 0}}, ("unknown_metric",), id="unknown-metric"),
-        pytest.param([{"id": "a", "x": 1}, {"id": "b", "x": float("nan")}], {}, ("invalid_truth",), id="nan-in-ground-truth"),
+        pytest.param([{"id": "a", "x": 1}, {"id": "b", "x": float("inf")}], {}, ("invalid_truth",), id="infinite-number-in-ground-truth"),
         pytest.param([{"id": "a", "x": 2}], {"min": {"micro.f1": 1}}, ("gate_failed",), id="gate-failed"),
     ],
 )  # fmt: skip

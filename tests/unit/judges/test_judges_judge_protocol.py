@@ -32,13 +32,16 @@ def test_request_contains_all_keys():
         "candidate": {"total": 2},
         "question": '{"file": "a.pdf"}',
         "case_id": "a-1",
-        "input": {"file": "a.pdf"},
+        "input": [{"role": "user", "content": '{"file": "a.pdf"}'}],
         "metadata": {"source": "mail"},
         "config": {"max gap": 3, "Fields": [{"PATH": "x"}]},
-        "output": '{"total": 2}',
-        "expected_output": [{"role": "assistant", "content": {"total": 1}}],
+        "answer": '{"total": 2}',
+        "output": [{"role": "assistant", "content": '{"total": 2}'}],
+        "expected_output": [{"role": "assistant", "content": '{"total": 1}'}],
         "expected_messages": [{"role": "assistant", "content": {"total": 1}}],
         "input_messages": [{"role": "user", "content": {"file": "a.pdf"}}],
+        "input_files": [],
+        "guideline_files": [],
         "criteria": "",
         "expected_outcome": "",
     }
@@ -68,13 +71,71 @@ CONVERSATION = [{"role": "system", "content": "s"}, {"role": "user", "content": 
         pytest.param("Read.", [{"role": "user", "content": "Read."}], id="string"),
         pytest.param(CONVERSATION, CONVERSATION, id="messages"),
         pytest.param(
-            [{"role": "user"}, 1], [{"role": "user", "content": [{"role": "user"}, 1]}], id="mixed"
+            [{"role": "user"}, 1],
+            [{"role": "user", "content": '[{"role": "user"}, 1]'}],
+            id="mixed",
         ),
+        pytest.param({"a": 1}, [{"role": "user", "content": {"a": 1}}], id="object"),
+        pytest.param([{"a": 1}], [{"role": "user", "content": [{"a": 1}]}], id="objects"),
+        pytest.param(7, [{"role": "user", "content": "7"}], id="number"),
+        pytest.param([], [{"role": "user", "content": "[]"}], id="empty-list"),
     ],
 )
 def test_input_is_sent_as_messages(case_input, messages):
     case = Case("a", {}, {}, context=CaseContext(input=case_input))
     assert judge_request(case, {})["input_messages"] == messages
+
+
+PARTS = [
+    {"type": "file", "value": "a.json"},
+    {"type": "text", "value": "Read."},
+    {"type": "image", "path": "a.png"},
+    {"type": "text", "text": "All."},
+]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        pytest.param("Read.", "Read.", id="string"),
+        pytest.param(PARTS, "Read.\nAll.", id="parts"),
+        pytest.param(PARTS[:1], "", id="only-a-file"),
+        pytest.param([{"type": "video"}], '[{"type": "video"}]', id="unknown-part"),
+        pytest.param([{"type": "text"}], "", id="part-without-text"),
+        pytest.param({"type": "text"}, '{"type": "text"}', id="object"),
+        pytest.param(None, "null", id="null"),
+    ],
+)
+def test_messages_are_also_sent_as_text(content, text):
+    messages = [{"role": "user", "content": content, "name": "n"}, {"role": "tool"}]
+    request = judge_request(Case("a", {}, {}, context=CaseContext(input=messages)), {})
+    assert request["input"] == [{"role": "user", "content": text}, {"role": "tool", "content": ""}]
+    assert request["input_messages"] == messages
+    assert request["question"] == text
+
+
+@pytest.mark.parametrize(
+    ("key", "metadata", "case_input", "names"),
+    [
+        pytest.param("input_files", {}, "a.json", [], id="no-files"),
+        pytest.param("input_files", {"input_files": ["a.json", 1]}, MISSING, ["a.json"], id="metadata"),
+        pytest.param("input_files", {"input_files": "a.json"}, MISSING, [], id="no-list"),
+        pytest.param(
+            "input_files", {"input_files": ["b.json", "a.json"]}, [{"role": "user", "content": PARTS}],
+            ["a.json", "b.json"], id="messages",
+        ),
+        pytest.param("guideline_files", {"guideline_files": ["g.md"]}, MISSING, ["g.md"], id="guidelines"),
+        pytest.param("guideline_files", {}, [{"role": "user", "content": PARTS}], [], id="no-guidelines"),
+    ],
+)  # fmt: skip
+def test_names_of_files_are_sent(key, metadata, case_input, names):
+    context = CaseContext(input=case_input, metadata=metadata)
+    assert judge_request(Case("a", {}, {}, context=context), {})[key] == names
+
+
+def test_missing_documents_are_no_messages():
+    request = judge_request(Case("a", None), {})
+    assert [request[key] for key in ("output", "expected_output", "expected_messages")] == [[]] * 3
 
 
 @pytest.mark.parametrize(
@@ -97,7 +158,9 @@ def test_input_is_sent_as_messages(case_input, messages):
 def test_candidate_is_sent_as_value_and_as_string(case, candidate, text):
     request = judge_request(case, {})
     assert (request["candidate"], request["candidate_answer"]) == (candidate, text)
-    assert request["output"] == text
+    assert request["answer"] == text
+    is_missing = case.candidate is MISSING and not text
+    assert request["output"] == ([] if is_missing else [{"role": "assistant", "content": text}])
 
 
 @pytest.mark.parametrize(

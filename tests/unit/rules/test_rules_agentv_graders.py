@@ -63,6 +63,37 @@ def test_scripts_have_counterparts(words, kind):
     assert (found and found.type) == kind
 
 
+@pytest.mark.parametrize(
+    ("file", "settings", "kind"),
+    [
+        pytest.param("graders/multi_field_fuzzy.ts", {}, "code_judge", id="existing"),
+        pytest.param("graders/multi_field_fuzzy.js", {}, "field_confusion", id="another-extension"),
+        pytest.param("multi_field_fuzzy.ts", {}, "field_confusion", id="another-directory"),
+        pytest.param(
+            "work/multi_field_fuzzy.ts", {"command": ["bun", "multi_field_fuzzy.ts"], "cwd": "../work"},
+            "code_judge", id="existing-in-cwd",
+        ),
+        pytest.param(
+            "evals/multi_field_fuzzy.ts", {"command": ["bun", "multi_field_fuzzy.ts"], "cwd": "../graders"},
+            "field_confusion", id="missing-in-cwd",
+        ),
+    ],
+)  # fmt: skip
+def test_an_existing_script_is_never_replaced(tmp_path, file, settings, kind):
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).touch()
+    grader = {**script("multi_field_fuzzy", fields=[{"path": "total"}]), **settings}
+    (tmp_path / "graders").mkdir(exist_ok=True)
+    assert grader_of(tmp_path, grader).type == kind
+
+
+def test_a_replaced_script_is_a_warning(tmp_path):
+    grader = {"name": "own", **script("multi_field_fuzzy", fields=[{"path": "total"}])}
+    (warning,) = load_eval(project(tmp_path, graders=[grader])).warnings
+    assert warning.message == "script ../graders/multi_field_fuzzy.ts not found"
+    assert warning.hint == "the built-in evaluator field_confusion replaces it"
+
+
 def test_counterparts_are_documented():
     page = PAGE.read_text("utf-8")
     for name, known in COUNTERPARTS.items():

@@ -200,6 +200,12 @@ def test_input_files_of_the_suite_apply_to_cases_without_a_file(tmp_path):
     assert load_eval(path).cases[0].candidate == {"total": 1}
 
 
+def test_input_files_are_metadata_for_judges(tmp_path):
+    cases = [{"id": "a", "expected_output": {"total": 1}, "input": "Read."}]
+    path = project(tmp_path, cases=cases, input_files=["../fixtures/a.json"])
+    assert load_eval(path).cases[0].metadata == {"input_files": ["../fixtures/a.json"]}
+
+
 def test_metadata_of_a_case(tmp_path):
     words = {
         "criteria": "Good.\n",

@@ -22,7 +22,7 @@ from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.metric_titles import evaluator_note, rqs_formula
 from fieldmark.report.render import counts_and_rates, document_markdown, headline
-from fieldmark.report.run_document import confidence_blocks, slice_blocks
+from fieldmark.report.run_document import confidence_blocks, judge_blocks, slice_blocks
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
     AttributeRow,
@@ -99,11 +99,13 @@ def markdown(run: ShownRun) -> str:
     if summary.confidence is not None:
         blocks = confidence_blocks(summary.confidence, top=_ATTRIBUTES)
         confidence = [document_markdown(Document(*blocks))]
+    judged = document_markdown(Document(*judge_blocks(summary, top=_ATTRIBUTES))).rstrip("\n")
     lines = [
         *_head(run),
         *_metrics(summary),
         *_detection(summary),
         *_evaluators(summary),
+        *(["", judged] if judged else []),
         "",
         *_attributes(rows[:_ATTRIBUTES]),
         *_more_line(len(rows) - _ATTRIBUTES, "more attribute", "; other exports list all"),

@@ -11,6 +11,13 @@ from fieldmark.metrics.confidence import ConfidenceFigures
 from fieldmark.metrics.conventions import PrimaryScore
 from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC, QUALITY_METRICS
+from fieldmark.metrics.judge_details import (
+    TRUNCATED,
+    ConfusionRow,
+    NumberRow,
+    confusion_rows,
+    number_rows,
+)
 from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.summary import RateVariations, Summary, worst_attributes
 from fieldmark.model.case import Verdict
@@ -321,7 +328,7 @@ def domain_lines(summary: Summary) -> list[JsonValue]:
 
 
 def evaluator_lines(summary: Summary) -> list[JsonValue]:
-    """Return the totals of all evaluators, with the number of cases of each verdict."""
+    """Return the totals of all evaluators, with the verdicts and the details of judges."""
     return [
         {
             "evaluator": name,
@@ -332,6 +339,9 @@ def evaluator_lines(summary: Summary) -> list[JsonValue]:
             "error": evaluator.error,
             "vacuous": evaluator.is_vacuous,
             "note": evaluator_note(evaluator),
+            "confusion": columnar(ConfusionRow._fields, confusion_rows(evaluator.metrics)),
+            "numbers": columnar(NumberRow._fields, number_rows(evaluator.metrics)),
+            "truncated": TRUNCATED in evaluator.metrics,
         }
         for name, evaluator in summary.evaluators.items()
     ]

@@ -133,6 +133,8 @@ def target_request(case: Case) -> JsonObject:
     {'case_id': 'a', 'input': None, 'question': '', 'metadata': {}}
     """
     request = judge_request(case, {})
+    case_input = MISSING if case.context is None else case.context.input
+    request["input"] = None if case_input is MISSING else case_input
     return {key: request[key] for key in _REQUEST_KEYS}
 
 
@@ -187,7 +189,11 @@ def _produced_case(
     context = context._replace(text=response.text, usage=response.usage)
     case = case._replace(input=CaseInput.OK, note="", context=context)
     if response.text is None:
-        value = MISSING if response.value is MISSING else to_json_value(response.value, dialect)
+        value = (
+            MISSING
+            if response.value is MISSING
+            else to_json_value(response.value, dialect, nan_is_null=False)
+        )
         return case._replace(candidate=value)
     try:
         parsed = read(case.expected, response.text)

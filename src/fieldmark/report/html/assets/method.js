@@ -3,6 +3,7 @@
 import { el, section } from "./dom.js";
 import { bytes, CASE_TOTAL_LABELS, moment, reasonText, rate, whole } from "./labels.js";
 import { tableNode } from "./table.js";
+import { rowsOf } from "./value_encoding.js";
 import { shown } from "./values.js";
 
 export function methodSection(run) {
@@ -35,6 +36,18 @@ function hash(text) {
   return el("code", { class: "hash", title: text }, shown(text));
 }
 
+// The confusion counts and the numbers in the details of a judge over all cases.
+function judgeTables({ evaluator, confusion, numbers, truncated }) {
+  const title = shown(`Details of ${evaluator}`), path = { key: "path", title: "Path", format: "literal" };
+  const counts = ["tp", "tn", "fp", "fn"].map((key) => ({ key, title: key.toUpperCase(), format: "count" }));
+  const rates = [["precision", "Precision"], ["recall", "Recall"], ["f1", "F1"]].map(([key, name]) => ({ key, title: name, format: "number" }));
+  const sums = [{ key: "cases", title: "Cases", format: "count" }, { key: "mean", title: "Mean", format: "number" }, { key: "sum", title: "Sum", format: "number" }];
+  return [[confusion, [path, ...counts, ...rates]], [numbers, [path, ...sums]]]
+    .filter(([{ rows }]) => rows.length > 0)
+    .map(([table, columns]) => el("div", null, el("h4", null, el("bdi", { class: "literal" }, title)), tableNode({ caption: title, step: 25, rows: rowsOf(table), columns })))
+    .concat(truncated ? [el("p", { class: "quiet" }, "Only the first paths of the details are summed.")] : []);
+}
+
 export function evaluatorTable(evaluators) {
   const table = tableNode({
     caption: "Evaluators", step: 50, rows: evaluators,
@@ -48,7 +61,7 @@ export function evaluatorTable(evaluators) {
       { key: "errors", title: "Errors", format: "count" },
     ],
   });
-  const failed = evaluators.filter(({ error }) => error);
-  return failed.length === 0 ? table : el("div", null, table,
+  const failed = evaluators.filter(({ error }) => error), detailed = evaluators.flatMap(judgeTables);
+  return failed.length + detailed.length === 0 ? table : el("div", null, table, detailed,
     failed.map(({ evaluator, error }) => el("p", { class: "notice" }, el("strong", null, "Error "), el("bdi", { class: "literal" }, shown(`${evaluator}: ${error}`)))));
 }
