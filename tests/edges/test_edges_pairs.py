@@ -74,12 +74,17 @@ def test_eval_file_and_manifest_have_the_way_to_pair(folder, command, inputs):
     )
     assert command("eval", "x.eval.yaml", "--no-save").code == 0
     command("score", "truth.jsonl", "candidate.jsonl", "--pair", "position", "--out", "run")
-    assert json.loads((folder / "run/manifest.json").read_text())["options"]["inputs"]["pair"] == "position"
+    assert (
+        json.loads((folder / "run/manifest.json").read_text())["options"]["inputs"]["pair"]
+        == "position"
+    )
 
 
 def test_box_with_exchanged_coordinates_is_wrong_everywhere(inputs, command, folder):
     inputs(([{"id": 1, "box": [10, 20, 30, 40]}], [{"id": 1, "box": [40, 30, 20, 10]}]))
-    done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--min", "micro_f1=0.9")
+    done = command(
+        "score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--min", "micro_f1=0.9"
+    )
     assert done.code == 1
     assert "list items aligned in order (lists of numbers, dates or lists): box" in done.out
     assert json.loads((folder / "run/summary.json").read_text())["micro"]["f1"] == 0.25
