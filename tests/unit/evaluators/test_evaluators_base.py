@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from evaluator_fields import fields
 
-from fieldmark.evaluators.base import Status
+from fieldmark.evaluators.base import Score, Status
 from fieldmark.evaluators.constraints import Constraints
 from fieldmark.evaluators.detection_ap import DetectionAp
 from fieldmark.evaluators.field_evaluators import (
@@ -171,3 +171,19 @@ def test_outcomes_of_the_same_rules_can_be_scored_directly(evaluator, candidate)
         assert evaluator.score_outcomes(outcomes, plan.table, case) == evaluator.evaluate(
             expected, candidate
         )
+
+
+@pytest.mark.parametrize(
+    ("score", "failing"),
+    [
+        pytest.param(Score(score=0.2, verdict=Verdict.PASS), False, id="passes-with-a-low-score"),
+        pytest.param(Score(score=0.0, verdict=Verdict.PASS), True, id="passes-with-score-0"),
+        pytest.param(Score(score=0.9, verdict=Verdict.PARTIAL), True, id="partial"),
+        pytest.param(Score(score=1.0, verdict=Verdict.FAIL), True, id="fails-with-score-1"),
+        pytest.param(Score(score=0.0, verdict=Verdict.PASS, vacuous=True), False, id="vacuous"),
+        pytest.param(Score(score=0.0, verdict=Verdict.FAIL, vacuous=True), True, id="vacuous-fail"),
+        pytest.param(Score.error("down"), False, id="error"),
+    ],
+)
+def test_score_that_fails_a_candidate(score, failing):
+    assert score.failing is failing

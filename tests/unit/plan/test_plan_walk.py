@@ -225,6 +225,7 @@ BY_OVERLAP = Greedy(similarity="iou")
         pytest.param(Index(), [BOX, FAR], BOX, "a[0] match vv; a[1] omission v-", id="single-value-for-a-list"),
         pytest.param(Index(), BOX, [BOX], "a format_error vv", id="list-for-a-single-value"),
         pytest.param(Index(), [BOX], "text", "a[0] format_error vv", id="text-for-a-list"),
+        pytest.param(Index(), [[BOX, FAR]], [[BOX, FAR]], "a[0] format_error vv", id="list-in-a-list-is-no-value"),
         pytest.param(Index(), [], [], "", id="empty-lists"),
     ],
 )  # fmt: skip
