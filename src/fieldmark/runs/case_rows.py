@@ -272,7 +272,7 @@ class CaseEncoder:
         if stats.rqs is not None:
             record["rqs"] = stats.rqs
         own = stats.precision, stats.recall, stats.f1
-        if result.overall and own != rates(stats.counts, result.convention.counting):
+        if stats.evaluator_rates:
             record["rates"] = own
         record["cells"] = self.numbers.cells(cells)
         sums = _sums_json(stats.counts, stats.errors, stats.quality, totals)
@@ -569,6 +569,7 @@ def _stats(row: JsonObject, convention: Convention) -> CaseStats:
         row.get("vacuous") is True,
         _optional_number(safety),
         _optional_number(row.get("rqs")),
+        evaluator_rates="rates" in row,
     )
 
 
