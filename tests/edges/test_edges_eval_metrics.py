@@ -618,7 +618,8 @@ def test_rescored_run_with_errors_as_zero_has_the_same_metrics(tmp_path):
         failing = accuracy(NOTE, on_error="zero")
         schema = {"type": "json_schema", "schema": True}
         other = case("schema", {"n": 1}, {"n": 1}, schema, only_own=True)
-        cases = [*NOTES[:2], case("vacuous", {}, {}), other]
+        right = case("right", {"n": 1}, {"n": 1})
+        cases = [*NOTES[:2], right, case("vacuous", {}, {}), other]
         run = evaluate(cases, quality, failing, provider=provider, out=tmp_path / "run")
     assert (run.quality.rqs, run.summary.cases.errors) == (pytest.approx(0.9 / 3), 0)
     same = fm.rescore(tmp_path / "run")

@@ -184,7 +184,12 @@ class RecountedRun:
             rqs = after if stored.rqs == before else stored.rqs
             stats = stats._replace(quality=stored.quality, safety=stored.safety, rqs=rqs)
         if BY_CASE_EVALUATOR in options:
-            stats = stats._replace(precision=stored.precision, recall=stored.recall, f1=stored.f1)
+            stats = stats._replace(
+                precision=stored.precision,
+                recall=stored.recall,
+                f1=stored.f1,
+                evaluator_rates=True,
+            )
         if not any(result.weight for result in case.evaluator_results):
             return stats
         if case.score is None:

@@ -164,7 +164,8 @@ class CaseStats(NamedTuple):
     `score` and `verdict` are undefined if a comparison failed. `vacuous` means that there was
     nothing to score. `safety` is the score of a safety judge, and `rqs` the response quality score
     of an evaluator, if there is one. `failing` means that an evaluator failed the candidate, even
-    one that has no weight.
+    one that has no weight. With `evaluator_rates`, precision, recall and F1 are those of an
+    evaluator.
     """
 
     counts: Counts
@@ -183,6 +184,7 @@ class CaseStats(NamedTuple):
     safety: float | None = None
     rqs: float | None = None
     failing: bool = False
+    evaluator_rates: bool = False
 
     @property
     def perfect(self) -> bool:
@@ -201,14 +203,14 @@ class CaseStats(NamedTuple):
         """What the case adds to the means over cases of a run.
 
         Only this property decides which cases count. A vacuous case has no F1 in means either,
-        unless its fields were compared and only its evaluators had nothing to score. F1 is 0
-        without a match, however the convention reports it.
+        unless its fields were compared, or an evaluator decides. F1 is 0 without a match, however
+        the convention reports it.
         """
         rqs = score_in_means(self.rqs, vacuous=not self.quality.distinct)
         score = score_in_means(self.score, vacuous=self.vacuous)
         counts = self.counts
         compared = counts.tp or counts.fp or counts.fn
-        if self.score is None or (score is None and not compared):
+        if self.score is None or not (score is not None or compared or self.evaluator_rates):
             return CaseMeans(rqs=rqs)
         no_rates = self.precision is None and self.recall is None
         f1 = 0.0 if self.f1 is None and not no_rates else self.f1

@@ -277,7 +277,7 @@ class CaseEncoder:
         if stats.failing:
             record["failing"] = True
         own = stats.precision, stats.recall, stats.f1
-        if result.overall and own != rates(stats.counts, result.convention.counting):
+        if stats.evaluator_rates:
             record["rates"] = own
         record["cells"] = self.numbers.cells(cells)
         sums = _sums_json(stats.counts, stats.errors, stats.quality, totals)
@@ -574,7 +574,8 @@ def _stats(row: JsonObject, convention: Convention) -> CaseStats:
         row.get("vacuous") is True,
         _optional_number(safety),
         _optional_number(row.get("rqs")),
-        row.get("failing") is True,
+        failing=row.get("failing") is True,
+        evaluator_rates="rates" in row,
     )
 
 

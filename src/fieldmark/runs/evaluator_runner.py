@@ -376,7 +376,9 @@ class EvaluatorRunner:
             # The score is the F1, or 0 if a comparison failed; without anything to count, there
             # is no F1.
             f1 = score_in_means(own.score, vacuous=own.vacuous)
-            stats = stats._replace(precision=own.precision, recall=own.recall, f1=f1)
+            stats = stats._replace(
+                precision=own.precision, recall=own.recall, f1=f1, evaluator_rates=True
+            )
         return stats
 
     def _start_all(

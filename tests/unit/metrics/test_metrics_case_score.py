@@ -209,3 +209,53 @@ def test_memo_is_bounded(monkeypatch):
         counter.stats(block_of([(f"a{each}", "match") for each in range(number)], table))
     assert len(counter._cases) <= 3
     assert len(counter._sums) <= 3
+
+
+# --- means over cases -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("convention", "fields", "score", "f1"),
+    [
+        pytest.param("confusion", [("a", "match")], 1.0, 1.0, id="right"),
+        pytest.param("confusion", [("a", "wrong")], 0.0, 0.0, id="wrong"),
+        pytest.param("confusion", [("a", "null-null")], None, None, id="vacuous"),
+        pytest.param("confusion", [("a", "error")], None, None, id="failed"),
+        pytest.param(
+            "field_accuracy", [("a", "absent-absent")], None, None, id="vacuous-with-zero"
+        ),
+        pytest.param("taxonomy", [("a", "null-null")], 0.0, 0.0, id="vacuous-in-taxonomy"),
+        pytest.param("four_phase", [], None, None, id="vacuous-quality"),
+    ],
+)
+def test_cases_in_means(convention, fields, score, f1):
+    means = stats_of(convention, fields).in_means
+    assert (means.score, means.f1) == (score, f1)
+
+
+@pytest.mark.parametrize(
+    ("further", "means"),
+    [
+        pytest.param({"score": 0.9}, (None, 0.0), id="compared-fields-beside-vacuous-evaluators"),
+        pytest.param({"score": None}, (None, None), id="failed-evaluator"),
+        pytest.param({"score": 0.0}, (0.0, 0.0), id="vacuous-score-of-0"),
+    ],
+)
+def test_cases_in_means_with_evaluators(further, means):
+    stats = stats_of("confusion", [("a", "wrong")])._replace(vacuous=True, **further)
+    assert (stats.in_means.score, stats.in_means.f1) == means
+
+
+def test_f1_of_an_evaluator_counts_in_a_vacuous_case():
+    stats = stats_of("taxonomy", [])._replace(score=0.5, vacuous=True)
+    assert stats.in_means.f1 is None
+    assert stats._replace(evaluator_rates=True).in_means.f1 == 0.0
+
+
+@pytest.mark.parametrize(
+    ("rqs", "extra", "mean"), [(0.85, 0, None), (0.85, 1, 0.85), (0.0, 0, 0.0)]
+)
+def test_quality_without_keys_is_not_in_means(rqs, extra, mean):
+    own = stats_of("confusion", [])
+    stats = own._replace(quality=own.quality._replace(extra=extra), rqs=rqs)
+    assert stats.in_means.rqs == mean

@@ -10,6 +10,7 @@ from fieldmark.metrics.gates import (
     GateResult,
     check_gate,
     check_gates,
+    drop_gates,
     parse_gate,
     run_failures,
 )
@@ -238,3 +239,27 @@ def test_metric_of_nothing_passes_no_gate(pair, options, metrics, note):
 def test_mistakes_are_not_counted_if_no_expected_value_met_a_prediction(metric, note):
     run = fm.score([APART], max={metric: 9})
     assert [(gate.passed, gate.note) for gate in run.summary.gates] == [(not note, note)]
+
+
+# --- paths that no document has -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("missing", "note"),
+    [
+        pytest.param([], "", id="none"),
+        pytest.param([{"path": "totl", "nearest": "total"}], "no document has 'totl'; did you mean 'total'?", id="one"),
+        pytest.param(
+            [{"path": path} for path in "abcd"],
+            "no document has 'a', no document has 'b', no document has 'c' and 1 more", id="many",
+        ),
+    ],
+)  # fmt: skip
+def test_missing_path_fails_gates_and_gates_against_a_baseline(missing, note):
+    metrics = {"mean_score": 0.9, "micro": {"tp": 1}, "missing_paths": missing}
+    gates = [Gate(name="mean_score", limit=0.5), Gate(name="no_metric", limit=0)]
+    own, unknown = check_gates(gates, metrics)
+    assert (own.passed, own.note) == (not note, note)
+    assert (unknown.known, unknown.passed) == (False, False)
+    (drop,) = drop_gates({**metrics, "mean_score": None}, metrics, {"mean_score": 0.1})
+    assert drop.passed is not bool(note)

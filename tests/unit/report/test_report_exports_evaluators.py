@@ -110,6 +110,6 @@ def test_reports_mark_the_mean_score_of_an_evaluator_that_had_nothing_to_score(r
     rows = openpyxl.load_workbook(tmp_path / "out.xlsx")["Summary"].iter_rows(values_only=True)
     assert {row[0]: row[5] for row in rows if row[4] == "mean score"} == {
         "evaluator: judge": None,
-        "evaluator: fields": None,
+        "evaluator: fields": "1 vacuous case",
         "evaluator: typo": "vacuous",
     }
