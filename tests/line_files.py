@@ -14,7 +14,8 @@ __all__ = ["STYLES", "encoded", "mutated", "two_sides"]
 TEXTS: Final = (
     "", " ", "\t", "\u00a0", "\u2003", "n/a", "N/A", "-", "Acme", "acme ", "é", "e\u0301", "日本",
     'a"b', "a\\b", "a/b", "x\ny", "😀", "\x7f", "\\", "2024-01-02", "01/02/2024", "02.01.2024",
-    "13/01/2024", "1", "1.0", "true", "null", "(", "[a-", ".*", "long " * 10, "long ",
+    "13/01/2024", "1", "1.0", "true", "null", "(", "[a-", ".*", "long " * 10, "long ", "0 - 20",
+    "0 \N{EN DASH} 20", "m2", "m²",
 )  # fmt: skip
 NUMBERS: Final = (0, 1, 1.0, -1, 2.5, 100.004, 100, 10**17, 10**18 - 1, 0.1, 123456789.123456789)
 ZEROS: Final = ("0", "-0", "0.0", "-0.0", "0.00")
@@ -25,7 +26,8 @@ UNUSUAL: Final = (
 )  # fmt: skip
 """Values that are often left to the Python code."""
 WORDS: Final = ("blue", "Blue ", "bleu", "red", "rede", "black", "2024-01-02", "2024-01-03", "ß", "",
-                " ", "x" * 70, "x" * 69 + "y", '1/2" pipe', "Köln", None)  # fmt: skip
+                " ", "x" * 70, "x" * 69 + "y", '1/2" pipe', "Köln", "0 - 20",
+                "0 \N{EN DASH} 20", "0 \N{MINUS SIGN} 20", None)  # fmt: skip
 """Texts of list items: many are similar, so that there are ties."""
 FIELDS: Final = ("a", "b", "date", "é k", "only")
 STYLES: Final = (

@@ -19,6 +19,7 @@ from fieldmark.align.exact_methods import Index
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.date import DateMatch
+from fieldmark.compare.exact import NormalizedText
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.data import file_blocks
@@ -65,6 +66,7 @@ RULES = {
     "only fields of the truth count": {"scope": "truth"},
     "objects are compared as values": {"depth": "top"},
     "strings are fuzzy": {"match": "fuzzy"},
+    "strings are normalized": {"match": "normalized_text"},
     "strings are patterns, some invalid": {"match": "regex"},
     "strings may contain each other": {"match": "contains"},
     "everything is a date": {"match": "date"},
@@ -205,6 +207,7 @@ ALIGNERS = [
 ITEM_RULES = [
     (),
     (Rule(path="**.items[*].a", comparator=Fuzzy()),),
+    (Rule(path="**.items[*].a", comparator=NormalizedText()),),
     (Rule(path="**.items[*].b", comparator=NumericTolerance(tolerance=1)),),
     (Rule(path="**.items[*].a", comparator=DateMatch()),),
     (
@@ -281,10 +284,22 @@ def same_items(lists, *fields):
 @given(
     lists=item_lists(st.fixed_dictionaries({}, optional={"a": texts, "b": texts})),
     aligner=st.sampled_from([Greedy(threshold=0.1), Greedy(), Optimal(match_fields=("a",))]),
-    of_items=st.sampled_from(ITEM_RULES[:2]),
+    of_items=st.sampled_from(ITEM_RULES[:3]),
 )
 def test_texts_of_items_are_compared_as_without_the_kernel(lists, aligner, of_items):
     same_items(lists, Rule(path="items", aligner=aligner), *of_items)
+
+
+LOOK_ALIKES = "-\N{HYPHEN}\N{EN DASH}\N{MINUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}2²２½㎡"
+"""Characters that some comparators merge."""
+
+
+@pytest.mark.parametrize("of_items", ITEM_RULES[:3], ids=["no-rule", "fuzzy", "normalized-text"])
+def test_look_alike_texts_are_compared_as_without_the_kernel(of_items):
+    aligner = Rule(path="items", aligner=Greedy())
+    for pair in product(LOOK_ALIKES, repeat=2):
+        expected, candidate = ([{"a": f"0 {letter} 20", "b": 1}] for letter in pair)
+        same_items((expected, candidate), aligner, *of_items)
 
 
 class WithoutLetters:

@@ -28,14 +28,14 @@ class Container(StrEnum):
 class Contains:
     """Match if the candidate contains the expected string, ignoring case and whitespace.
 
-    `direction` names the side with the longer string: `candidate`, `expected` or `either`. Unicode
-    forms are normalized, too. `ignore` lists what else is ignored: `punctuation`, `accents` and
-    `white_space`.
+    `direction` names the side with the longer string: `candidate`, `expected` or `either`. Dashes
+    and Unicode forms are normalized, too. `ignore` lists what else is ignored: `punctuation`,
+    `accents` and `white_space`.
     """
 
     name: ClassVar[str] = "contains"
     group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
-    normalization: ClassVar[str] = "case, whitespace and Unicode form are ignored"
+    normalization: ClassVar[str] = "case, whitespace, kinds of dashes and Unicode form are ignored"
     reflexive: ClassVar[bool] = True
     direction: Container = Container.CANDIDATE
     ignore: tuple[Ignored, ...] = ()

@@ -83,14 +83,17 @@ def _parsed(value: JsonValue, other: JsonValue) -> JsonValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizedText:
-    """Match strings that differ only in case, whitespace or Unicode form; other values if equal.
+    """Match strings that differ only in case, whitespace, dashes or Unicode form.
+
+    Superscripts, fractions and units are not merged: `m²` does not match `m2`. Values that are no
+    strings match if they are equal.
 
     `ignore` lists what else is ignored: `punctuation`, `accents` and `white_space`.
     """
 
     name: ClassVar[str] = "normalized_text"
     group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
-    normalization: ClassVar[str] = "case, whitespace and Unicode form are ignored"
+    normalization: ClassVar[str] = "case, whitespace, kinds of dashes and Unicode form are ignored"
     reflexive: ClassVar[bool] = True
     ignore: tuple[Ignored, ...] = ()
 

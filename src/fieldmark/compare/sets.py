@@ -17,7 +17,8 @@ from fieldmark.values.text import normalized
 class SetMatch:
     """Match lists with the same members in any order; the similarity is their Jaccard index.
 
-    With `normalize`, differences in case, whitespace and Unicode form of strings are ignored.
+    With `normalize`, differences in case, whitespace, dashes and Unicode form of strings are
+    ignored.
     """
 
     name: ClassVar[str] = "set"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
-from unicodedata import category, combining, normalize
+from unicodedata import category, combining, decomposition, is_normalized, normalize
 
 from fieldmark.model.json import JsonValue
 from fieldmark.values.equality import canonical_text, integer_text
@@ -19,17 +19,52 @@ _MIN_PREFIX_LENGTH: Final = 3
 _MAX_CACHED: Final = 64
 """The maximum length of text whose normalized form is cached."""
 
+_DASHES: Final = str.maketrans(
+    {
+        "\N{HYPHEN}": "-",  # also a non-breaking hyphen in the form NFKC
+        "\N{FIGURE DASH}": "-",
+        "\N{EN DASH}": "-",
+        "\N{EM DASH}": "-",
+        "\N{HORIZONTAL BAR}": "-",
+        "\N{MINUS SIGN}": "-",
+    }
+)
+"""Dashes in the form NFKC, as a hyphen-minus."""
+_KEPT_FORMS: Final = frozenset(
+    {
+        "<super>",  # m² is not m2
+        "<fraction>",  # 1½ is not 11/2
+        "<square>",  # units: ㎡ is not m2, and ㎿ is not ㎽
+    }
+)
+"""The compatible forms that change the meaning of a text, as Unicode names them."""
+
 
 def normalized(text: str) -> str:
-    """Normalize case, whitespace and the encoding of accents.
+    r"""Normalize case, whitespace, dashes and compatible forms of characters.
 
-    >>> normalized("  Crème   BRULEE ")
-    'crème brulee'
+    Characters that would change the meaning of a text are kept: m² is not m2, and 1½ is not 11/2.
+
+    >>> normalized("  Crème   BRULEE \uff11\uff10 \N{EN DASH} 12 m²")
+    'crème brulee 10 - 12 m²'
     """
     if text.isascii():
         return " ".join(text.lower().split())
+    folded_text = _compatible(text).translate(_DASHES).casefold()
     # Folding can decompose letters, so they are composed again.
-    return normalize("NFC", " ".join(normalize("NFC", text).casefold().split()))
+    return normalize("NFC", " ".join(folded_text.split()))
+
+
+def _compatible(text: str) -> str:
+    """Return a text in the form NFKC, except for the characters of `_KEPT_FORMS`."""
+    if is_normalized("NFKC", text):
+        return text
+    forms = [char if _is_kept(char) else normalize("NFKC", char) for char in text]
+    return normalize("NFC", "".join(forms))
+
+
+def _is_kept(char: str) -> bool:
+    return decomposition(char).partition(" ")[0] in _KEPT_FORMS
 
 
 def unified(text: str) -> str:

@@ -25,6 +25,12 @@ def matches(comparator, expected, candidate):
         pytest.param("Acme", "ACME", DIFFERENT, MATCH, MATCH, id="different-case"),
         pytest.param("Acme Corp", " Acme  Corp", DIFFERENT, DIFFERENT, MATCH, id="other-whitespace"),
         pytest.param("café", "cafe\u0301", DIFFERENT, DIFFERENT, MATCH, id="accents-encoded-otherwise"),
+        pytest.param("0 - 20", "0 \u2013 20", DIFFERENT, DIFFERENT, MATCH, id="other-dash"),
+        pytest.param("12", "\uff11\uff12", DIFFERENT, DIFFERENT, MATCH, id="full-width-digits"),
+        pytest.param("m\u00b2", "m2", DIFFERENT, DIFFERENT, DIFFERENT, id="superscript"),
+        pytest.param("\u33a1", "m2", DIFFERENT, DIFFERENT, DIFFERENT, id="unit"),
+        pytest.param("\u00bd", "1/2", DIFFERENT, DIFFERENT, DIFFERENT, id="fraction"),
+        pytest.param("1\u00bd", "11\u20442", DIFFERENT, DIFFERENT, DIFFERENT, id="fraction-after-a-number"),
         pytest.param(100, "100", TYPE, MATCH, TYPE, id="string-for-number"),
         pytest.param("100", 100, TYPE, MATCH, TYPE, id="number-for-string"),
         pytest.param(100, "200", TYPE, TYPE, TYPE, id="different-number-as-text"),
@@ -75,7 +81,7 @@ def test_match_across_types_is_marked_as_coerced():
         pytest.param(["punctuation"], "12:30", "1230", False, False, id="separator-between-digits"),
         pytest.param(["punctuation"], "10 – 20", "10-20", True, True, id="dashes-between-digits"),
         pytest.param(["punctuation"], "-", "?", False, False, id="nothing-else-is-left"),
-        pytest.param(["punctuation"], "m²", "m2", False, False, id="compatible-forms-differ"),
+        pytest.param(["punctuation"], "m²", "m2", False, False, id="superscripts-differ"),
     ],
 )
 def test_ignored_parts_make_no_difference(ignore, expected, candidate, exact_text, normalized_text):

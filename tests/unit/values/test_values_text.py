@@ -24,11 +24,52 @@ from fieldmark.values.text import (
         pytest.param("Straße", "strasse", id="folding-is-more-than-lower-case"),
         pytest.param("ΐ", "ΐ", id="composed-again-after-folding"),
         pytest.param("\ud800 X", "\ud800 x", id="lone-surrogates"),
+        pytest.param("\uff11\uff12", "12", id="full-width-digits"),
+        pytest.param("\uff21\uff22\uff23", "abc", id="full-width-letters"),
+        pytest.param("o\ufb03ce", "office", id="ligature"),
+        pytest.param("\N{DEGREE CELSIUS}", "°c", id="unit-of-temperature"),
+        pytest.param("H₂O", "h2o", id="subscript"),
+        pytest.param("\u00b4a", "\u0301a", id="blank-before-an-accent"),
+        pytest.param("m²", "m²", id="superscript-is-kept"),
+        pytest.param("1½", "1½", id="fraction-is-kept"),
+        pytest.param("㎡ ㎿ ㎽", "㎡ ㎿ ㎽", id="units-in-a-square-are-kept"),
+        pytest.param("\uff21² Cafe\u0301", "a² café", id="the-rest-of-a-text-is-normalized"),
         pytest.param("", "", id="nothing"),
     ],
 )
 def test_normalized_text(text, expected):
     assert normalized(text) == expected
+
+
+@pytest.mark.parametrize(
+    "dash",
+    [
+        pytest.param("-", id="hyphen-minus"),
+        pytest.param("\N{HYPHEN}", id="hyphen"),
+        pytest.param("\N{NON-BREAKING HYPHEN}", id="non-breaking-hyphen"),
+        pytest.param("\N{FIGURE DASH}", id="figure-dash"),
+        pytest.param("\N{EN DASH}", id="en-dash"),
+        pytest.param("\N{EM DASH}", id="em-dash"),
+        pytest.param("\N{HORIZONTAL BAR}", id="horizontal-bar"),
+        pytest.param("\N{MINUS SIGN}", id="minus-sign"),
+        pytest.param("\N{FULLWIDTH HYPHEN-MINUS}", id="full-width-hyphen-minus"),
+    ],
+)
+def test_dashes_are_one_character(dash):
+    assert normalized(f"0 {dash} 20") == "0 - 20"
+
+
+@pytest.mark.parametrize(
+    "char",
+    [
+        pytest.param("\N{WAVE DASH}", id="wave-dash"),
+        pytest.param("\N{KATAKANA-HIRAGANA PROLONGED SOUND MARK}", id="letter-like-a-dash"),
+        pytest.param("\N{SUPERSCRIPT MINUS}", id="minus-of-an-exponent"),
+        pytest.param("_", id="low-line"),
+    ],
+)
+def test_other_lines_are_no_dashes(char):
+    assert normalized(f"0 {char} 20") == f"0 {char} 20"
 
 
 def test_folded_text_keeps_inner_whitespace():
