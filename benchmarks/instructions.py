@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -141,7 +141,7 @@ def print_documents(*, record: bool = False, source: Path | None = None) -> bool
 
     With `record`, the counts become the new limits.
     """
-    if not has_callgrind("instructions per document"):
+    if not _has_callgrind("instructions per document"):
         return None
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     ceilings = orjson.loads(CEILINGS.read_bytes()) if CEILINGS.exists() else {}
@@ -185,7 +185,7 @@ def print_values(source: Path | None = None) -> bool | None:
 
     Return `True`, because there are no targets, or `None` if skipped.
     """
-    if not has_callgrind("instructions per comparison"):
+    if not _has_callgrind("instructions per comparison"):
         return None
     costs = _counted(_compare, KINDS)
     others = [] if source is None else _counted(partial(_compare, source=source), KINDS)
@@ -200,8 +200,7 @@ def print_values(source: Path | None = None) -> bool | None:
     return True
 
 
-def has_callgrind(part: str) -> bool:
-    """Return whether instructions can be counted; print that a part is skipped if not."""
+def _has_callgrind(part: str) -> bool:
     available = shutil.which("valgrind") is not None
     if not available:
         print(f"{part}: skipped because valgrind is not installed\n")
@@ -263,21 +262,14 @@ def compare_values(kind: str, count: int) -> None:
 
 def _count(script: str, *arguments: str, source: Path | None = None) -> int:
     """Return all instructions of a Python script, with the package in another source directory."""
-    return count_instructions([sys.executable, "-c", script, *arguments], source=source)
-
-
-def count_instructions(
-    command: Sequence[str], *, source: Path | None = None, cwd: str | Path = PROJECT
-) -> int:
-    """Return all instructions of a process; Python finds the package in `source`, if any."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     paths = {} if source is None else {"PYTHONPATH": str(source)}
-    counting = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     done = subprocess.run(
-        [*counting, *command],
+        [*command, sys.executable, "-c", script, *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, **paths, "PYTHONHASHSEED": "0"},
-        cwd=cwd,
+        cwd=PROJECT,
         check=True,
     )
     collected = re.search(r"Collected : (\d+)", done.stderr)

@@ -13,7 +13,6 @@ from typing import Final
 PROJECT: Final = Path(__file__).resolve().parent.parent
 CACHE: Final = PROJECT / ".cache"
 """The directory of data sets and peers, outside version control."""
-STARTS: Final = 7
 SCORE: Final = """
 import sys
 import fieldmark
@@ -60,19 +59,16 @@ def script_memory(script: str, *arguments: str) -> int:
     return int(done.stdout.splitlines()[-1])
 
 
-def cpu_seconds(command: Sequence[str], repeats: int = STARTS, cwd: str | None = None) -> float:
-    """Return the CPU seconds of a command, the best of several runs."""
-    best = float("inf")
-    for _ in range(repeats):
-        process = subprocess.Popen(
-            command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise subprocess.CalledProcessError(process.returncode, command)
-        best = min(best, usage.ru_utime + usage.ru_stime)
-    return best
+def cpu_seconds(command: Sequence[str], cwd: str | None = None) -> float:
+    """Return the CPU seconds of a command."""
+    process = subprocess.Popen(
+        command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return usage.ru_utime + usage.ru_stime
 
 
 def verdict(*, ok: bool) -> str:

@@ -23,11 +23,12 @@ from benchmarks.measure import (
 )
 
 FLAT: Final = 1.2
-"""The most growth of memory with ten times the cases."""
+"""The most growth of memory with more cases."""
 MEMORY_LIMIT: Final = 64 << 20
 LONG_LISTS: Final = Dataset(documents=20, items=1_000)
-FEW: Final = 1_000
-MANY: Final = 10_000
+FEW: Final = 10_000
+"""Cases of an evaluation, after which caches of a limited size are full."""
+MANY: Final = 30_000
 ITEMS: Final = 10
 _EVAL: Final = """
 name: invoices

@@ -64,7 +64,7 @@ def _create_runs(root: Path) -> None:
 def _listed(root: Path, *, cold: bool) -> float:
     if cold:
         (root / _INDEX).unlink(missing_ok=True)
-    return cpu_seconds([COMMAND, "runs", "--root", str(root)], repeats=1)
+    return cpu_seconds([COMMAND, "runs", "--root", str(root)])
 
 
 def saved_runs() -> bool:
@@ -100,7 +100,7 @@ def _commands(runs: Path) -> bool:
         "fieldmark improve": [COMMAND, "improve", first],
         "fieldmark diff": [COMMAND, "diff", first, second],
     }
-    measured = {name: cpu_seconds(command, repeats=1) for name, command in commands.items()}
+    measured = {name: cpu_seconds(command) for name, command in commands.items()}
     rows = [_row(name, seconds, COMMAND_LIMIT) for name, seconds in measured.items()]
     print_table((f"saved runs of {CASES:,} cases", "CPU", "target", ""), rows)
     return max(measured.values()) <= COMMAND_LIMIT

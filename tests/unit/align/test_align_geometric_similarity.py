@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fieldmark as fm
-from fieldmark.align import geometric_similarity
+from fieldmark.align import geometric_similarity, optimal
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
 from fieldmark.errors import ConfigError, OptionError
@@ -55,18 +55,23 @@ def test_many_items_are_aligned_like_few(method):
     assert pairs(aligner, boxes, moved) == [(n, 59 - n) for n in range(60)]
 
 
+@pytest.mark.parametrize("small", [0, 64], ids=["arrays", "loops"])
 @pytest.mark.parametrize(
-    ("gap", "place"),
+    ("items", "gap", "more_similar"),
     [
-        pytest.param(2e-6, 0, id="higher-similarity-first"),
-        pytest.param(2e-9, 1, id="equal-leaves-if-tied"),
+        pytest.param(1, 2e-6, True, id="higher-similarity-first"),
+        pytest.param(3, 4.4e-8, True, id="higher-total-similarity-first"),
+        pytest.param(1, 2e-9, False, id="equal-leaves-if-tied"),
     ],
 )
-def test_equal_leaves_decide_only_ties(gap, place):
+def test_equal_leaves_decide_only_ties(items, gap, more_similar, small, monkeypatch):
+    monkeypatch.setattr(optimal, "_SMALL_MATRIX", small)
     fields = dict.fromkeys("abcde", 1)
-    candidate = [{"box": [0, 0, 100, 50 + gap]}, {"box": [0, 0, 100, 50], **fields}]
+    expected = [{"box": [0, 0, 100, 100], **fields}] * items
+    similar, equal = {"box": [0, 0, 100, 50 + gap]}, {"box": [0, 0, 100, 50], **fields}
     aligner = Optimal(similarity="iou", match_fields=("box",), threshold=0.3)
-    assert pairs(aligner, [{"box": [0, 0, 100, 100], **fields}], candidate) == [(0, place)]
+    found = pairs(aligner, expected, [similar] * items + [equal] * items)
+    assert [other < items for _, other in found] == [more_similar] * items
 
 
 def test_too_many_items_fail(monkeypatch):

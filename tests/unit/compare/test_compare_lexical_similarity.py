@@ -88,6 +88,11 @@ def test_different_meaning_is_not_similar(expected, candidate):
     assert lexical_similarity(candidate, expected) < 0.8
 
 
+def test_abbreviation_counts_as_much_as_its_long_form():
+    similarity = lexical_similarity("Street blue", "Street red")
+    assert lexical_similarity("St. blue", "Street red") == pytest.approx(similarity)
+
+
 def test_factor_before_a_measure_may_be_a_number_of_pieces():
     assert lexical_similarity("2 x 3 m", "2 x 3") > 0.0
 

@@ -21,6 +21,7 @@ from fieldmark.model.outcome import Reason
         pytest.param({}, "(?i)acme", "ACME", True, id="flags-inside-pattern"),
         pytest.param({}, ".", "é", True, id="letter-is-one-character"),
         pytest.param({}, "a.", "a\ud800", True, id="lone-surrogate-is-one-character"),
+        pytest.param({}, "a" * MAX_PATTERN, "a" * MAX_PATTERN, True, id="longest-pattern"),
         pytest.param({}, "a+b", "a+b", False, id="pattern-does-not-match-itself"),
     ],
 )

@@ -105,6 +105,9 @@ DATE, AMOUNT, IGNORED = (
         ),
         pytest.param("2018-03-07", "07 MAR 2018", {"l[*]": DATE}, {}, [1.0], id="rule-for-scalar-items"),
         pytest.param(
+            {"a": "x", "n": 1}, {"a": "x", "n": 2}, {"l[*]": {"match": "exact"}}, {}, [], id="rule-for-whole-items",
+        ),
+        pytest.param(
             {"date": "2018-03-07", "n": 1}, {"date": "07 MAR 2018", "n": 1}, {"**.date": DATE}, {}, [1.0],
             id="rule-with-a-pattern",
         ),

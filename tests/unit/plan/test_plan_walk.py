@@ -11,6 +11,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.align.exact_methods import Index, Whole
 from fieldmark.align.greedy import Greedy
+from fieldmark.compare.auto import Auto
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.fuzzy import Fuzzy
@@ -150,6 +151,7 @@ TRUTH = Rules(scope=Scope.TRUTH)
         pytest.param(ANY_OF, {"a": [None, ""]}, {"a": 2}, "a hallucination bv", id="no-acceptable-value"),
         pytest.param(Rules(default=DateMatch()), {"a": "2024-01-02", "b": "soon"}, {"a": "2024-01-02", "b": "soon"}, "a match vv; b format_error vv", id="equal-values-that-cannot-be-read-do-not-match"),
         pytest.param(Rules(default=NumericTolerance()), {"a": math.inf, "b": 1}, {"a": math.inf, "b": 1}, "a format_error vv; b match vv", id="infinities-never-match"),
+        pytest.param(Rules(default=Auto()), {"a": 0.0, "b": 1}, {"a": -0.0, "b": 1}, "a wrong_value vv; b match vv", id="equal-numbers-with-another-text-do-not-match"),
         pytest.param(Rules(empty_tokens=frozenset({"n/a"})), {"a": "n/a", "b": "x"}, {"a": "n/a", "b": "n/a"}, "a both_empty bb; b omission vb", id="empty-tokens"),
     ],
 )  # fmt: skip

@@ -7,7 +7,13 @@ import json
 import pytest
 from hypothesis import given
 
-from fieldmark.values.json_text import finite_json, pretty_json, read_json, strict_json
+from fieldmark.values.json_text import (
+    finite_json,
+    pretty_json,
+    read_document,
+    read_json,
+    strict_json,
+)
 from json_strategies import any_json
 
 
@@ -31,6 +37,24 @@ def test_numbers_are_exact_wherever_they_are(number, place):
 @pytest.mark.parametrize("value", [{"a": [1]}, {"a": [10**30]}], ids=["plain", "long-integer"])
 def test_pretty_json_is_indented_and_ends_with_a_newline(value):
     assert pretty_json(value).decode("ascii") == json.dumps(value, indent=2) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("{", "invalid JSON: ", id="invalid"),
+        pytest.param("[1]", "expected a JSON object", id="list"),
+        pytest.param('{"a":' * 101 + "1" + "}" * 101, "nested more than 100 levels", id="deep"),
+    ],
+)
+def test_document_that_cannot_be_read(text, problem):
+    with pytest.raises(ValueError, match=problem):
+        read_document(text.encode())
+
+
+def test_deepest_document_is_read():
+    text = '{"a":' * 100 + "1" + "}" * 100
+    assert read_document(text.encode()) == json.loads(text)
 
 
 def test_non_finite_numbers_are_named():

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from types import MappingProxyType
 from typing import Annotated, ClassVar, NamedTuple
 
 import pytest
@@ -297,6 +298,11 @@ class Described(NamedTuple):
     counts: Annotated[Mapping[str, int], OMIT_DEFAULT] = {}
     point: Annotated[Point | None, INLINE, OMIT_DEFAULT] = None
     anything: JsonValue = None
+
+
+def test_mapping_is_written_as_an_object():
+    record = Described("x", None, None, (), counts=MappingProxyType({"a": 1}))
+    assert json.loads(json.dumps(to_json(record)))["counts"] == {"a": 1}
 
 
 def test_schema_says_what_is_written():

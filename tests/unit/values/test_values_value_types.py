@@ -25,7 +25,13 @@ from fieldmark.values.annotations import (
     Range,
     Share,
 )
-from fieldmark.values.value_types import InvalidValueError, describe, read_value, value_schema
+from fieldmark.values.value_types import (
+    InvalidValueError,
+    describe,
+    element_of,
+    read_value,
+    value_schema,
+)
 
 
 class Color(StrEnum):
@@ -91,6 +97,8 @@ def test_a_value_is_read_as_its_type(annotation, value, read):
         pytest.param(str, 1, "expected a string, got 1", id="number-as-string"),
         pytest.param(Share, 1.1, "must be a number from 0 to 1, got 1.1", id="above-a-range"),
         pytest.param(Share | None, -1, "must be a number from 0 to 1, got -1", id="optional-share"),
+        pytest.param(Share, 2**120 - 1, f"must be a number from 0 to 1, got {2**120 - 1}", id="longest-number-that-is-shown"),
+        pytest.param(Share, 2**120, "must be a number from 0 to 1, got a long number", id="long-number"),
         pytest.param(Share, math.nan, "must be a number from 0 to 1, got nan", id="nan"),
         pytest.param(NonNegativeInt, -1, "must be a number of at least 0, got -1", id="negative"),
         pytest.param(PositiveFloat, 0, "must be a number greater than 0, got 0", id="zero"),
@@ -180,6 +188,11 @@ def test_the_schema_accepts_what_is_read(annotation, values):
             assert not validator.is_valid(value), value
         else:
             assert validator.is_valid(value), value
+
+
+def test_only_a_tuple_of_any_length_has_elements_of_one_type():
+    assert element_of(tuple[int, ...] | None) is int
+    assert element_of(tuple[int, int]) is None
 
 
 def test_functions_and_long_values_are_described_briefly():

@@ -309,7 +309,7 @@ def _can_add(total: Fraction, part: Fraction) -> bool:
     """Whether a number word can continue a number: "twenty one", but not "one two"."""
     if not part:
         return total > 0
-    return part % _HUNDRED == 0 or (part % 10 == 0 and part % _HUNDRED > 10)  # noqa: PLR2004
+    return part % _HUNDRED == 0 or (part % 10 == 0 and part % _HUNDRED >= 20)  # noqa: PLR2004
 
 
 def _number_words(pieces: Sequence[Piece], start: int) -> tuple[Fraction | None, int]:
