@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from decimal import Decimal
@@ -213,3 +214,79 @@ def test_details_of_judges_are_no_metrics_without_values(command, judged):
     done = command("eval", judged, "--no-save", "--no-values", "--format", "json")
     assert "metrics" not in json.loads(done.out)["evaluators"]["own"]
     assert "header.total" not in done.out
+
+
+# --- smaller ones ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "score"),
+    [
+        pytest.param(
+            {"type": "field_accuracy", "fields": [{"path": "x", "weight": 1e308}, {"path": "y", "weight": 1e308}]},
+            0.5, id="fields",
+        ),
+        pytest.param(
+            {"type": "constraints", "rules": [{"check": "x == 1", "weight": 1e308}, {"check": "y == 1", "weight": 1e308}]},
+            0.5, id="constraints",
+        ),
+        pytest.param(
+            {"type": "composite", "evaluators": [
+                {"name": path, "type": "field_accuracy", "fields": [{"path": path}], "weight": 1e308}
+                for path in "xy"
+            ]},
+            0.5, id="composite",
+        ),
+    ],
+)  # fmt: skip
+def test_large_weights_are_weights(evaluator, score):
+    cases = [{"id": "a", "expected": {"x": 1, "y": 1}, "candidate": {"x": 1, "y": 2}}]
+    run = fm.evaluate({"cases": cases, "evaluators": [evaluator]})
+    assert (run.mean_score, run.summary.cases.errors) == (score, 0)
+
+
+@pytest.mark.parametrize("kind", ["field_accuracy", "field_confusion"])
+def test_a_single_optional_malformed_path_is_named(kind):
+    fields = [{"path": "a..b", "required": False}]
+    cases = [{"id": "a", "expected": {"b": 1}, "candidate": {"b": 1}}]
+    run = fm.evaluate(
+        {"cases": cases, "evaluators": [{"name": "e", "type": kind, "fields": fields}]}
+    )
+    assert run.summary.evaluators["e"].error == "no document has any of its paths: 'a..b'"
+    assert not run.passed
+    assert (run.micro.tp, run.micro.fp, run.micro.fn) == (0, 0, 0)
+
+
+def test_the_standard_output_of_a_failed_judge_is_shown_without_secrets(
+    command, folder, monkeypatch
+):
+    text = "import os, sys\nprint('x' * 5000 + ' the total is wrong: ' + os.environ['API_KEY'])\nsys.exit(1)"
+    (folder / "judge.py").write_text(text, "utf-8")
+    secret = "sk-" + "a1B2c3D4" * 5
+    monkeypatch.setenv("MY_KEY", secret)
+    cases = [{"id": "a", "expected": {"x": 1}, "candidate": {"x": 1}}]
+    judge = {
+        "name": "own",
+        "type": "code_judge",
+        "script": [sys.executable, "judge.py"],
+        "env": {"API_KEY": "env:MY_KEY"},
+    }
+    file = write_json(folder / "x.eval.yaml", {"cases": cases, "evaluators": [judge]})
+    assert command("eval", file, "--out", "run").code == 3
+    row = json.loads((folder / "run" / "results.jsonl").read_text("utf-8").splitlines()[0])
+    reason = row["evaluator_results"][0]["reasoning"]
+    assert reason.startswith("exit_status: exited with code 1; standard output: …xxx")
+    assert "the total is wrong: " in reason
+    assert secret not in reason
+    assert len(reason) < 1_200
+
+
+def test_safety_that_was_not_evaluated_is_no_figure(command, folder):
+    assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "run").code == 0
+    command("report", "run", "--as", "csv-cases", "--out", "cases.csv")
+    names, *rows = csv.reader((folder / "cases.csv").read_text("utf-8").splitlines())
+    for row in rows:
+        cells = dict(zip(names, row, strict=True))
+        assert cells["quality_safety"] == ""
+        assert "safety:not_evaluated" in cells["quality_flags"]
+        assert float(cells["quality_rqs"]) > 0

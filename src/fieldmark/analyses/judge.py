@@ -13,6 +13,7 @@ from fieldmark.data.json_parser import parse_json
 from fieldmark.data.pairing import open_pairs
 from fieldmark.errors import ConfigError, DataError, Location, with_location
 from fieldmark.evaluators.base import ConfiguredEvaluator, Score, needs_expected
+from fieldmark.judges.judge_protocol import parts_text
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.registry import Plugin
@@ -25,9 +26,11 @@ from fieldmark.values.records import to_json
 _ROWS: Final = Inputs(id_key="id", expected_key="expected", candidate_key="candidate", context=True)
 _CANDIDATE_KEYS: Final = ("candidate_answer", "output", "output_text", "answer")
 """The keys that AgentV versions have used for the text of a candidate."""
+_EXPECTED_KEYS: Final = ("expected_output", "expected_messages", "reference_answer")
+"""The keys that AgentV versions have used for the ground truth."""
 _NO_TRUTH: Final = (
-    "the request has no ground truth: expected, expected_output or reference_answer must contain "
-    "a JSON document"
+    "the request has no ground truth: expected, expected_output, expected_messages or "
+    "reference_answer must contain a JSON document"
 )
 
 
@@ -122,7 +125,7 @@ def _expected(request: JsonObject, *, as_text: bool) -> JsonValue | Missing:
     """Return the ground truth of a request; text that is not JSON is one only `as_text`."""
     if request.get("expected") is not None:
         return request["expected"]
-    for key in ("expected_output", "reference_answer"):
+    for key in _EXPECTED_KEYS:
         message = _last_message(request.get(key))
         if not isinstance(message, str):
             if message is not None and message != []:
@@ -156,4 +159,6 @@ def _last_message(value: JsonValue) -> JsonValue:
     if len(messages) != len(value):
         return value
     contents = [message.get("content") for message in messages if message["role"] == "assistant"]
-    return contents[-1] if contents else None
+    content = contents[-1] if contents else None
+    text = parts_text(content)
+    return content if text is None else text

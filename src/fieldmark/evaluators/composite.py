@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import fsum
 from typing import Annotated, ClassVar, Final
 
 from fieldmark.errors import OptionError
@@ -17,6 +16,7 @@ from fieldmark.evaluators.base import (
     check_unique,
 )
 from fieldmark.metrics.counts import verdict_at, verdict_of
+from fieldmark.metrics.rates import weighted_share
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.annotations import Length, Share
@@ -147,8 +147,8 @@ def _value(result: EvaluatorResult) -> float:
 
 
 def _weighted_mean(results: Sequence[EvaluatorResult]) -> float:
-    weights = fsum(result.weight for result in results)
-    return fsum(_value(result) * result.weight for result in results) / weights
+    earned = [_value(result) * result.weight for result in results]
+    return weighted_share(earned, [result.weight for result in results]) or 0.0
 
 
 def _passing(results: Sequence[EvaluatorResult]) -> int:

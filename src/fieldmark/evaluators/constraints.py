@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import chain
-from math import fsum
 from typing import Annotated, ClassVar, Final, NamedTuple
 
 from fieldmark.errors import OptionError
@@ -24,6 +23,7 @@ from fieldmark.evaluators.expressions import (
     parse_expression,
 )
 from fieldmark.evaluators.expressions.values import value_to_json
+from fieldmark.metrics.rates import weighted_share
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.annotations import Length, NonNegativeFloat, Share
 from fieldmark.values.strategy_options import check_options
@@ -167,10 +167,10 @@ class Constraints:
             checked.append(_Checked(constraint, result))
         hits = [rule for rule in checked if rule.holds is True]
         misses = [rule for rule in checked if rule.holds is False]
-        held = fsum(rule.constraint.weight for rule in hits)
-        total = fsum(rule.constraint.weight for rule in (*hits, *misses))
-        # If only constraints with weight 0 apply, the score is all or nothing.
-        score = held / total if total else float(not misses)
+        held = [rule.constraint.weight for rule in hits]
+        score = weighted_share(held, [*held, *(rule.constraint.weight for rule in misses)])
+        if score is None:  # If only constraints with weight 0 apply, it is all or nothing.
+            score = float(not misses)
         return Score(
             score=score,
             verdict=verdict_for(score, self.pass_threshold, len(hits), len(misses)),

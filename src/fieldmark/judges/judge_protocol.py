@@ -120,11 +120,21 @@ def _objects(value: JsonValue) -> list[JsonObject]:
 
 def _content_text(content: JsonValue) -> str:
     """Return the content of a message as text: the text of its parts, or JSON."""
+    text = parts_text(content)
+    return _as_text(content) if text is None else text
+
+
+def parts_text(content: JsonValue) -> str | None:
+    """Return the text of the parts of a message, or `None` if its content is not a list of parts.
+
+    >>> parts_text([{"type": "text", "text": "Read."}]), parts_text([{"total": 1}])
+    ('Read.', None)
+    """
     parts = _objects(content)
-    if parts and all(part.get("type") in _PART_TYPES for part in parts):
-        texts = (part.get("text", part.get("value")) for part in parts if part["type"] == "text")
-        return "\n".join(text for text in texts if isinstance(text, str))
-    return _as_text(content)
+    if not parts or not all(part.get("type") in _PART_TYPES for part in parts):
+        return None
+    texts = (part.get("text", part.get("value")) for part in parts if part["type"] == "text")
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _file_names(names: JsonValue, messages: Sequence[JsonObject] = ()) -> list[JsonValue]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from math import fsum
 from pathlib import Path
 from statistics import fmean, median, pstdev
 from typing import Annotated, ClassVar, Final, NamedTuple, cast
@@ -29,6 +28,7 @@ from fieldmark.judges.llm.prompts import (
 )
 from fieldmark.judges.llm.usage_log import LlmCall
 from fieldmark.metrics.identity import describe
+from fieldmark.metrics.rates import weighted_share
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
 from fieldmark.values.annotations import NonNegativeFloat, NotBlank, PositiveInt, Share, problem_of
@@ -334,12 +334,13 @@ class LlmJudge(GradingConnection):
         )
 
     def _score_grades(self, path: str, samples: Sequence[Mapping[str, Grade]]) -> _UnitScore:
-        weights = fsum(criterion.weight for criterion in self._criteria)
-        totals = [
-            fsum(grades[criterion.name].score * criterion.weight for criterion in self._criteria)
-            / weights
-            for grades in samples
-        ]
+        weights = {criterion.name: criterion.weight for criterion in self._criteria}
+
+        def total(scores: Mapping[str, float]) -> float:
+            earned = [scores[name] * weight for name, weight in weights.items()]
+            return weighted_share(earned, [*weights.values()]) or 0.0
+
+        totals = [total({name: grades[name].score for name in weights}) for grades in samples]
         combine = _AGGREGATES[self.aggregate]
         spread = max(totals) - min(totals)
         means: dict[str, float] = {}
@@ -358,9 +359,7 @@ class LlmJudge(GradingConnection):
             if self.choices:
                 row["choices"] = [grades[criterion.name].choice for grades in samples]
             rows.append(row)
-        score = (
-            fsum(means[criterion.name] * criterion.weight for criterion in self._criteria) / weights
-        )
+        score = total(means)
         prefix = f"{path}: " if path else ""
         return _UnitScore(
             path=path,

@@ -89,11 +89,15 @@ class ProcessResult:
 
 def stderr_suffix(stderr: str) -> str:
     """Return the end of standard error in the form that is appended to a reason."""
-    text = stderr.strip()
+    return _output_suffix("standard error", stderr)
+
+
+def _output_suffix(stream: str, output: str) -> str:
+    text = output.strip()
     if not text:
         return ""
     dots = "…" if len(text) > _MAX_QUOTED else ""
-    return f"; standard error: {dots}{text[-_MAX_QUOTED:]}"
+    return f"; {stream}: {dots}{text[-_MAX_QUOTED:]}"
 
 
 class ProcessGroup:
@@ -242,6 +246,11 @@ class ManagedProcess:
         tail = bytes(self._errors[-self._limits.tail_bytes :]) if self._error_bytes else b""
         stderr = redact(tail.decode("utf-8", "replace"))
         cause = f"{error.failure}: {redact(str(error))}" if error else ""
+        suffix = stderr_suffix(stderr)
+        if error and error.failure is ProcessFailure.EXIT_STATUS:
+            # The SDKs of judges write what went wrong to standard output.
+            written = stdout[-self._limits.tail_bytes :].decode("utf-8", "replace")
+            suffix += _output_suffix("standard output", redact(written))
         return ProcessResult(
             stdout=stdout,
             stderr=stderr,
@@ -249,7 +258,7 @@ class ManagedProcess:
             signal=self.signal,
             failure=error.failure if error else None,
             cause=cause,
-            reason=f"{cause}{stderr_suffix(stderr)}" if error else "",
+            reason=f"{cause}{suffix}" if error else "",
         )
 
     def end(self) -> None:

@@ -34,7 +34,7 @@ from fieldmark.metrics.counts import (
     verdict_of,
 )
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
-from fieldmark.metrics.rates import Rates, f1, rates
+from fieldmark.metrics.rates import Rates, clip, f1, rates, weighted_share
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.kernel import COMPILED, kernel
@@ -370,8 +370,8 @@ class CaseCounter:
             for position, comparison in case.block.comparisons.items():
                 if comparison.score != comparison.matched:  # otherwise the cell decides
                     earned[position] = scores[position].weight * comparison.score
-        weights = fsum([score.weight for score in scores])
-        if not weights:
+        share = weighted_share(earned, [score.weight for score in scores])
+        if share is None:
             # If all weights are 0, the score is 0; if all fields are neutral, there is nothing to
             # score.
             attributes = (self._table.attributes[cell >> CELL_BITS] for cell in case.block.cells)
@@ -380,7 +380,7 @@ class CaseCounter:
                 if any(attribute.weight for attribute in attributes)
                 else (0.0, False)
             )
-        return min(1.0, max(0.0, fsum(earned) / weights)), False
+        return clip(share), False
 
 
 def count_cells(cells: list[int]) -> Mapping[int, int]:

@@ -8,7 +8,7 @@ and something is wrong, undefined only if there is nothing to count.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import fsum
 from operator import add
@@ -86,6 +86,26 @@ def f1(tp: float | Floats, fp: float | Floats, fn: float | Floats) -> float | Fl
     (0.6666666666666666, 0.0, None)
     """
     return ratio(2 * tp, 2 * tp + fp + fn)  # type: ignore[arg-type]
+
+
+def weighted_share(earned: Sequence[float], weights: Sequence[float]) -> float | None:
+    """Return the sum of the earned weights as a share of all weights; `None` if these are 0.
+
+    >>> weighted_share([1e308, 0.0], [1e308, 1e308]), weighted_share([], [])
+    (0.5, None)
+    """
+    try:
+        total = fsum(weights)
+        return fsum(earned) / total if total else None
+    except OverflowError:
+        # The sum of the weights is too large for a float, but their ratio is not.
+        return weighted_share(
+            *([weight * _SMALLER for weight in values] for values in (earned, weights))
+        )
+
+
+_SMALLER: Final = 2.0**-64
+"""A factor that changes no digit of a large number."""
 
 
 def accuracy(counts: Counts, wrong: int) -> float | None:

@@ -53,6 +53,8 @@ def test_message_that_is_not_json_is_no_ground_truth_of_whole_documents():
         pytest.param({"expected": {"total": 1}}, id="document"),
         pytest.param({"expected_output": [user("x"), assistant('{"total": 1}')]}, id="message"),
         pytest.param({"expected_output": [], "reference_answer": '{"total": 1}'}, id="first-that-has-one"),
+        pytest.param({"expected_messages": [assistant({"total": 1})]}, id="early-messages"),
+        pytest.param({"expected_output": [assistant([{"type": "text", "text": '{"total": 1}'}])]}, id="parts"),
     ],
 )  # fmt: skip
 def test_request_with_a_ground_truth_is_scored(truth):

@@ -320,5 +320,5 @@ def test_structural_warnings_are_at_the_top_of_reports(run):
 
 
 def test_run_without_gates_fails_if_ground_truth_is_invalid(run):
-    view = view_of(run(TRUTH, truth=[*TRUTH[:-1], {"id": "x", "total": float("nan")}])).run
+    view = view_of(run(TRUTH, truth=[*TRUTH[:-1], {"id": "x", "total": float("inf")}])).run
     assert (view["verdict"], view["failures"]) == ("fail", ["invalid_truth"])

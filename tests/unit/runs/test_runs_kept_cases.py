@@ -37,8 +37,8 @@ LISTS = [
     for row in FLAT[:600]
 ]
 FOUND_LISTS = [{**row, "lines": row["lines"][::-1][: 1 + n % 2]} for n, row in enumerate(LISTS)]
-NAN = [{"id": "a", "total": math.nan, "same": "NaN", "part": [1, math.inf]}]
-INVALID = [{"id": "a", "expected": {"x": math.nan}}]
+NAN = [{"id": "a", "total": math.inf, "same": "NaN", "part": [1, math.inf]}]
+INVALID = [{"id": "a", "expected": {"x": math.inf}}]
 FINITE = [{"id": "a", "total": 1, "same": "NaN", "part": [1, 2]}]
 
 

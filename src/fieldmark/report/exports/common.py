@@ -168,6 +168,9 @@ def field_rows(run: ShownRun) -> Iterator[dict[str, Cell]]:
 def case_row(case: CaseResult) -> dict[str, Cell]:
     """Return one case, by column."""
     stats, quality = case.stats, case.quality
+    qualities = {f"quality_{name}": getattr(quality, name) for name in QUALITY_METRICS}
+    if quality.flags.get("safety"):
+        qualities["quality_safety"] = None  # it counts as 1, but was not evaluated
     flags = (
         f"{metric}:{flag}"
         for metric, metric_flags in quality.flags.items()
@@ -184,7 +187,7 @@ def case_row(case: CaseResult) -> dict[str, Cell]:
         "vacuous": case.vacuous,
         **stats.counts._asdict(),
         **{name: getattr(stats, name) for name in Rates._fields},
-        **{f"quality_{name}": getattr(quality, name) for name in QUALITY_METRICS},
+        **qualities,
         "quality_flags": [*flags],
         "errors": stats.errors_count,
         "parsed_from": case.case.parsed_from,
