@@ -528,6 +528,13 @@ def _grader(located: Located, context: Context) -> Grader | None:
     return None if grader is None else grader._replace(required=required)
 
 
+_SETTINGS: Final[Mapping[str, Mapping[str, JsonValue]]] = {
+    # AgentV does not count values that the ground truth lacks as misses.
+    "field_accuracy": {"absent_truth": "skip"},
+}
+"""Options of evaluators that AgentV files do not have, where AgentV differs from the default."""
+
+
 def _converted(located: Located, kind: Located, word: str, context: Context) -> Grader | None:
     """Convert a grader by its type, written with underscores."""
     if word in _CODE:
@@ -540,7 +547,11 @@ def _converted(located: Located, kind: Located, word: str, context: Context) -> 
         return Grader(_with_type(located, "json_schema", {**entries, "schema": schema}))
     known = registry.canonical(Plugin.EVALUATORS, word)
     if known is not None and word not in _UNSUPPORTED:
-        return Grader(_with_type(located, known, located.entries))
+        settings = {
+            name: constant(value, located.location)
+            for name, value in _SETTINGS.get(known, {}).items()
+        }
+        return Grader(_with_type(located, known, {**settings, **located.entries}))
     if word in _UNSUPPORTED:
         reason, hint = _UNSUPPORTED[word]
         context.add(f"unsupported grader {kind.value!r}: it {reason}", kind.location, hint)

@@ -306,7 +306,7 @@ def test_minimum_score_is_supported_by_every_grader(tmp_path, kind):
     ],
 )
 def test_a_failing_required_grader_fails_the_run(tmp_path, where):
-    own = {"name": "own", **FIELDS, "required": True}
+    own = {"name": "own", **FIELDS, "fields": [{"path": "total"}], "required": True}
     path = project(tmp_path, **where(own), fixtures={"a.json": '{"total": 2}'})
     result = evaluate(path)
     assert not result.passed
@@ -316,7 +316,7 @@ def test_a_failing_required_grader_fails_the_run(tmp_path, where):
 
 
 def test_a_required_grader_that_no_case_uses_has_no_gate(tmp_path):
-    own = {"name": "own", **FIELDS, "required": True}
+    own = {"name": "own", **FIELDS, "fields": [{"path": "total"}], "required": True}
     cases = [{**CASE, "assertions": [TOTAL]}]
     path = project(tmp_path, graders=[own], cases=cases, era="evalcases")
     assert not load_eval(path).gates
@@ -335,7 +335,7 @@ def test_a_script_in_a_composite_is_a_warning_of_the_import(tmp_path):
 
 
 def test_a_required_grader_is_a_warning(tmp_path):
-    own = {"name": "own", **FIELDS, "required": True}
+    own = {"name": "own", **FIELDS, "fields": [{"path": "total"}], "required": True}
     (warning,) = import_agentv(project(tmp_path, graders=[own])).warnings
     assert "a case that fails this grader keeps its score; AgentV sets it to 0" in str(warning)
 
