@@ -79,7 +79,13 @@ def judge(request: dict) -> dict:
         for path in paths_of(request["config"])
     }
     is_missing = candidate is None  # also if the prediction could not be parsed
-    hits = [path for path, own in metrics.items() if own["tp"] or (own["tn"] and not is_missing)]
+    # Two empty values are a hit; a field that neither document has is none.
+    both_empty = {
+        path
+        for path, own in metrics.items()
+        if own["tn"] and not is_missing and value_at(expected, path) is not ABSENT
+    }
+    hits = [path for path, own in metrics.items() if own["tp"] or path in both_empty]
     misses = [path for path, own in metrics.items() if own["fp"] or own["fn"]]
     if is_missing and not misses:
         misses = ["$ (no readable prediction)"]

@@ -150,7 +150,7 @@ def row_outcomes(one: object, other: object, fields: list[str]) -> list[tuple[st
     if one is not ABSENT and other is not ABSENT:
         return [(field, result) for field, result in found if result]
     values = [(field, result) for field, result in found if result in ("fp", "fn")]
-    return values or [("$", result) for result in [outcome(one, other)] if result in ("fp", "fn")]
+    return values or [("$", "fn" if other is ABSENT else "fp")]
 
 
 def f1(counts: dict[str, int]) -> float | None:
@@ -196,7 +196,10 @@ def judge(request: dict) -> dict:
             metrics[field].update(found.split())
             text = path + place + ("" if field == "$" else f".{field}")
             reason = {"fn": " (missing)", "fp": " (extra)"}.get(found, "")
-            (hits if found in ("tp", "tn") else misses).append(text + reason)
+            if found not in ("tp", "tn"):
+                misses.append(text + reason)
+            elif value_at(one, field) is not ABSENT:  # a field that neither row has is no hit
+                hits.append(text)
     scores = [score for score in map(f1, metrics.values()) if score is not None]
     if not isinstance(lists[1], list) and not is_empty(lists[1]):
         misses.append(f"{path} (not a list)")

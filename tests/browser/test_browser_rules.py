@@ -152,7 +152,7 @@ def test_rule_sets_are_saved_chosen_and_deleted(server, page):
     page.wait_for(preset)
     assert "Reason: Acme Ltd" in page.text(preset)
     # Only comparators with a threshold show one; weights only where they count.
-    assert page.count("[aria-label='Threshold of **.vendor.name']") == 1
+    assert page.count("[aria-label='Threshold of **.description']") == 1
     assert page.count("[aria-label='Threshold of **.date']") == 0
     assert page.count("[aria-label='Weight of **.date']") == 0
     page.choose("#convention", "field_accuracy")

@@ -101,6 +101,18 @@ def test_rows_without_ids_are_combined_by_position():
     assert found.abstained == {"b": 1}
 
 
+def test_rows_with_ids_are_combined_by_position_on_request():
+    rows = {"a": [{"id": "p", "x": 1}, {"id": "q", "x": 2}], "b": [{"id": "r", "x": 1}]}
+    found = fm.consensus(rows, inputs={"pair": "position"})
+    assert found.rows() == [{"candidate": {"x": 1}}, {"candidate": {"x": 2}}]
+    assert (found.cases, found.without, found.abstained) == (2, 0, {"b": 1})
+
+
+def test_with_ground_truth_rows_without_ids_must_be_equally_many():
+    with pytest.raises(fm.DataError, match="the rows have no ids to pair them by"):
+        fm.consensus({"a": [{"x": 1}, {"x": 2}], "b": [{"x": 1}]}, truth=[{"x": 1}, {"x": 2}])
+
+
 def test_text_of_models_is_read_and_unreadable_text_abstains(folder):
     rows = [{"id": "a", "output": 'Here: ```json\n{"x": 1}\n```'}]
     broken = [{"id": "a", "output": "no idea"}]

@@ -323,7 +323,7 @@ def test_runs_that_read_rows_differently_are_noted(folder, command, options, not
 def test_every_difference_is_named_once(runs, command):
     fm.score("all.jsonl", "good.jsonl", convention="taxonomy", out="runs/taxonomy")
     first, second = command("diff", "bad", "taxonomy").err.splitlines()
-    assert "different rules: comparator exact vs. normalized_text, aligner greedy vs. i" in first
+    assert "different rules: comparator exact vs. normalized_text, aligner auto vs. i" in first
     assert "different conventions: convention confusion vs. taxonomy, zero undefined vs" in second
     assert "comparator" not in second
     assert "zero" not in first

@@ -323,7 +323,7 @@ def test_gate_on_unknown_attribute_fails_but_saves_the_run(command, folder, form
 def test_gate_on_unknown_attribute_is_rejected_early_with_configured_scope(
     command, folder, gate, code, saved
 ):
-    fields = "fields: [{path: total, match: exact}, {path: 'items[].sku', match: exact}]"
+    fields = "fields: [{path: total, match: exact}, {path: 'items[].sku', match: exact, required: false}]"
     (folder / "rules.yaml").write_text(f"scope: configured\n{fields}\n")
     rules = ("--rules", "rules.yaml", "--min", gate)
     done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--quiet", *rules)

@@ -113,11 +113,11 @@ def test_infer_overwrites_a_file_only_with_force(folder, command, name):
 
 
 def test_infer_warns_on_standard_error_too_with_the_options_of_the_command_line(folder, command):
-    (folder / "other.jsonl").write_text('{"id": "no such id", "a": 1}\n')
+    (folder / "other.jsonl").write_text('{"id": "a", "data": {"total": 1, "vendor": "Acme"}}\n')
     done = command("infer", "truth.jsonl", "other.jsonl")
-    warning = next(line for line in done.err.splitlines() if "no rows paired" in line)
+    warning = next(line for line in done.err.splitlines() if "appear to be in" in line)
     assert warning.startswith("fieldmark: warning: ")
-    assert warning.endswith('pair rows by position with --id ""')
+    assert warning.endswith("in 'data'; use --candidate 'data' to read them")
     assert f"# {warning.removeprefix('fieldmark: ')}" in done.out.splitlines()
 
 

@@ -70,6 +70,7 @@ BROKEN_LINES = [
     f'{{"id": "d", "expected": {{"name": NaN, "{MARK}43": "{MARK}44"}}}}',
     f'{{"id": "e", "expected": {{"{MARK}45": 1, "{MARK}45": 2}}}}',
 ]
+PARTLY_BROKEN_LINES = [*BROKEN_LINES, json.dumps({"id": "f", "expected": EXPECTED})]
 RULES = """
 fields:
   - {path: name, match: fuzzy}
@@ -131,6 +132,7 @@ def inputs(folder, monkeypatch):
         "truth": TRUTH_LINES,
         "candidate": CANDIDATE_LINES,
         "broken": BROKEN_LINES,
+        "partly_broken": PARTLY_BROKEN_LINES,
     }.items():
         (folder / f"{name}.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
     for name, text in {
@@ -173,7 +175,7 @@ def views(command, run):
 @pytest.mark.parametrize(
     "options", [(), ("--rules", "rules.yaml", "--convention", "four_phase")], ids=str
 )
-@pytest.mark.parametrize("truth", ["truth.jsonl", "broken.jsonl"])
+@pytest.mark.parametrize("truth", ["truth.jsonl", "broken.jsonl", "partly_broken.jsonl"])
 def test_score_writes_and_prints_no_values(inputs, command, truth, options):
     words = ("score", truth, "candidate.jsonl", "--no-values", *options)
     done = command(*words, "--out", "runs/run")
@@ -202,13 +204,15 @@ def evaluated(folder, command, text, *options):
     return done
 
 
-@pytest.mark.parametrize(("cases", "output"), [("truth", "markdown"), ("broken", "json")])
+@pytest.mark.parametrize(
+    ("cases", "output"), [("truth", "markdown"), ("broken", "json"), ("partly_broken", "json")]
+)
 def test_evaluators_and_judges_write_and_print_no_values(inputs, command, cases, output):
     text = f"cases: {cases}.jsonl\ncandidates: candidate.jsonl\nevaluators:{EVALUATORS}"
     done = evaluated(inputs, command, text, "--format", output)
     assert done.code in {2, 3}, done.err
     rows = read_rows(inputs / "runs/run/results.jsonl")
-    assert rows
+    assert bool(rows) is (cases != "broken")  # whose rows cannot be paired
     check_nothing_leaks(inputs, [done, *views(command, "runs/run")])
 
 

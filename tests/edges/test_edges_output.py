@@ -153,7 +153,8 @@ def test_results_go_to_standard_output_and_messages_to_standard_error(command):
 
 
 def test_without_a_terminal_lines_have_no_color_and_are_not_wrapped(folder, score):
-    write_rows(folder / "candidate.jsonl", [{"id": f"no-{n}" * 20} for n in range(9)])
+    others = [{"id": f"no-{n}" * 20, "candidate": {}} for n in range(9)]
+    write_rows(folder / "candidate.jsonl", [{"id": "a", "candidate": {"total": 1}}, *others])
     done = score()
     assert "\x1b" not in done.out
     warning = next(line for line in done.out.splitlines() if line.startswith("warning:"))

@@ -52,7 +52,7 @@ def test_inputs_that_do_not_belong_together_pass_no_gate(inputs, score, rows, me
 def test_inputs_that_do_not_belong_together_leave_no_complete_run(inputs, command, rows):
     inputs(rows)
     assert command("score", "truth.jsonl", "candidate.jsonl").code == 2
-    assert "complete" not in {run.status for run in fm.runs()}
+    assert "complete" not in {run.status for run in fm.runs().entries}
     with pytest.raises(DataError):
         fm.score(*rows)
 

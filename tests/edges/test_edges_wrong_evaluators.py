@@ -19,6 +19,7 @@ PAGES = {"p": [{"page": 1, "l": [{"sku": "A", "n": 1}, {"sku": "B", "n": 2}]}]}
 HALF = {"p": [{"page": 1, "l": [{"sku": "A", "n": 1}]}]}
 LINES = {"type": "line_items", "path": "p[*].l", "match_fields": ["sku"]}
 ACCURACY = {"type": "field_accuracy", "fields": [{"path": "l[*].x"}, {"path": "po"}]}
+ITEMS = {"type": "field_accuracy", "fields": [{"path": "l[*].x"}]}
 TOTAL = {"type": "field_accuracy", "fields": [{"path": "total"}]}
 OPTIONAL = {"type": "field_accuracy", "fields": [{"path": "a"}, {"path": "b", "required": False}]}
 SCHEMA = {"type": "json_schema", "schema": {"type": "object"}}
@@ -109,7 +110,8 @@ def test_evaluators_in_python(expected, candidate, evaluators, score, verdict, c
     ("name", "options", "expected", "candidate", "score", "verdict"),
     [
         pytest.param("line_items", LINES, PAGES, HALF, 2 / 3, "partial", id="line-items-below-a-wildcard"),
-        pytest.param("field_accuracy", ACCURACY, {"l": [{"x": 1}]}, {"l": [{"x": 1}, {"x": 99}]}, 0.5, "partial", id="extra-item"),
+        pytest.param("field_accuracy", ITEMS, {"l": [{"x": 1}]}, {"l": [{"x": 1}, {"x": 99}]}, 0.5, "partial", id="extra-item"),
+        pytest.param("field_accuracy", ACCURACY, {"l": [{"x": 1}]}, {"l": [{"x": 1}, {"x": 99}]}, None, None, id="path-in-neither-document"),
         pytest.param("field_accuracy", ACCURACY, {"l": [{"x": 1}]}, {"l": [{"x": 1}], "po": 7}, 0.5, "partial", id="absent-key"),
         pytest.param("iou_score", OVERLAP, {"box": [BOX, FAR]}, {"box": [BOX]}, 0.5, "fail", id="missing-box"),
     ],

@@ -25,7 +25,7 @@ from fieldmark.analyses.rank import (
 from fieldmark.analyses.run_result import RunResult
 from fieldmark.analyses.score import score_with
 from fieldmark.compare.wrappers import AnyOf
-from fieldmark.data.inputs import InputLike, Inputs
+from fieldmark.data.inputs import InputLike, Inputs, Pairing
 from fieldmark.data.pairing import PairStream, open_pairs, open_truth
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.leaderboard import Pair
@@ -620,7 +620,7 @@ def _streams(
     if truth is None:
         ids: dict[str, None] = {}
         rows = 0
-        by_id = True
+        by_id = inputs.pair != Pairing.POSITION
         own_key = replace(inputs, expected_key=inputs.candidate_key, candidate_key=None)
         for candidate in candidates.values():
             with closing(open_truth(candidate, own_key, unique_ids=False)) as stream:
@@ -630,6 +630,9 @@ def _streams(
             rows = max(rows, len(candidate_ids))
         truth = [{"id": name, "expected": {}} for name in ids] if by_id else [{}] * rows
         inputs = replace(inputs, expected_key=None)
+        if not by_id and inputs.pair is None:
+            # A candidate with fewer rows abstains from the last cases.
+            inputs = replace(inputs, pair=Pairing.POSITION)
     return [open_pairs(truth, candidate, inputs) for candidate in candidates.values()]
 
 

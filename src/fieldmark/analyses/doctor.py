@@ -110,7 +110,7 @@ def plugins(kinds: Iterable[str] = (), *, built_in: bool = True) -> PluginList:
 
     >>> import fieldmark as fm
     >>> [each.name for each in fm.plugins("aligners")][:3]
-    ['index', 'greedy', 'optimal']
+    ['auto', 'index', 'sequence']
     """
     wanted = strings(kinds)
     for kind in wanted:

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
-from fieldmark.align.greedy import Greedy
+from fieldmark.align.sequence import Auto
 from fieldmark.compare.exact import Exact, Ignore
 from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
 from fieldmark.data.inputs import Inputs
@@ -312,9 +312,7 @@ def eval_sources(spec: EvalSpec) -> tuple[Path, ...]:
 
 # --- the rules of each case -----------------------------------------------------------------------
 
-_NO_FIELDS: Final = Rules(
-    scope=Scope.CONFIGURED, depth=Depth.LEAF, default=Exact(), aligner=Greedy()
-)
+_NO_FIELDS: Final = Rules(scope=Scope.CONFIGURED, depth=Depth.LEAF, default=Exact(), aligner=Auto())
 """The rules of a case whose evaluators compare no fields, although evaluators of other cases do."""
 _RQS_OPTIONS: Final = ("rqs_weights", "rqs_form", "ignore_scope")
 

@@ -93,7 +93,7 @@ def test_progress_callback_is_called():
     ],
 )
 def test_defaults_for_fields_without_a_rule(settings, counts):
-    truth, predictions = {"a": 1, "b": [1, 2]}, {"a": "1", "b": [2, 1], "c": 3}
+    truth, predictions = {"a": 1, "b": ["x", "y"]}, {"a": "1", "b": ["y", "x"], "c": 3}
     run = fm.score([(truth, predictions)], **settings)
     assert (run.micro.tp, run.micro.fp, run.micro.fn) == counts
 

@@ -396,7 +396,7 @@ def test_an_eval_file_compares_regions(saved):
     file = saved.parent / "e.eval.yaml"
     file.write_text(
         "cases: {path: export.json, from: labelstudio}\n"
-        "evaluators: [{type: iou_score, path: 'regions[].bbox', format: xywh}]\n"
+        "evaluators: [{type: iou_score, path: 'regions[].bbox', format: xywh, matching: greedy}]\n"
     )
     run = fm.evaluate(file)
     assert run.attributes["regions[].bbox"].fp == 1

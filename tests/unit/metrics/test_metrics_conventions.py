@@ -24,7 +24,7 @@ from fieldmark.model.rule import Depth, Rule, Rules, Scope
 @pytest.mark.parametrize(
     ("name", "scope", "depth", "comparator", "aligner"),
     [
-        pytest.param("confusion", "union", "leaf", "exact", "greedy", id="all-leaves-exact"),
+        pytest.param("confusion", "union", "leaf", "exact", "auto", id="all-leaves-exact"),
         pytest.param("field_accuracy", "configured", "leaf", "exact", "index", id="named-fields"),
         pytest.param("taxonomy", "union", "leaf", "normalized_text", "index", id="normalized-text"),
         pytest.param(

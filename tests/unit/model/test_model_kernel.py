@@ -364,18 +364,18 @@ class WithoutSlots:
         pytest.param(kernel.count_lines, ("1",), TypeError, id="lines-of-text"),
         pytest.param(kernel.find_document, ([], 0, ("a",)), TypeError, id="text-as-key"),
         pytest.param(kernel.Walker, (), TypeError, id="walker-of-nothing"),
-        pytest.param(kernel.Walker, (None, True, b"", *[None] * 13), ValueError, id="no-facts"),
-        pytest.param(kernel.Walker, (None, True, FACTS, *[None] * 13), TypeError, id="no-functions"),
+        pytest.param(kernel.Walker, (None, True, b"", *[None] * 12), ValueError, id="no-facts"),
+        pytest.param(kernel.Walker, (None, True, FACTS, *[None] * 12), TypeError, id="no-functions"),
         pytest.param(
-            kernel.Walker, (None, True, FACTS, *[None] * 8, WithoutSlots, *[None] * 4), TypeError,
+            kernel.Walker, (None, True, FACTS, *[None] * 7, WithoutSlots, *[None] * 4), TypeError,
             id="outcomes-without-slots",
         ),
         pytest.param(
-            kernel.Walker, (None, True, FACTS, *[None] * 8, Outcomes, *[None] * 4), TypeError,
+            kernel.Walker, (None, True, FACTS, *[None] * 7, Outcomes, *[None] * 4), TypeError,
             id="no-description",
         ),
         pytest.param(
-            kernel.Walker, (None, True, FACTS, lambda _: (1,), *[None] * 7, Outcomes, *[None] * 4),
+            kernel.Walker, (None, True, FACTS, lambda _: (1,), *[None] * 6, Outcomes, *[None] * 4),
             TypeError, id="incomplete-description",
         ),
     ],

@@ -63,7 +63,7 @@ def test_metrics_are_those_of_the_summary(run):
 
 
 def test_domain_of_a_root_list_is_the_first_key_of_its_items():
-    pairs = [([{"a": {"b": 1}}], [{"a": {"b": 2}}]), ([1], [2])]
+    pairs = [([{"a": {"b": 1}}], [{"a": {"b": 2}}]), (["x"], ["y"])]
     result = {line["domain"]: line["fields"] for line in domain_lines(fm.score(pairs).summary)}
     assert result == {"a": 2, "[]": 2}
 

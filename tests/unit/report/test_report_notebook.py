@@ -48,8 +48,11 @@ def test_failed_gates_are_shown_and_others_counted():
 def test_structural_warnings_come_first_and_others_are_counted():
     html = fm.score([({"a": 1}, {"b": 1})])._repr_html_()
     assert html.startswith("<p><b>warning:</b> ground truth and predictions have no attribute in")
-    html = fm.score(PAIRS, rules={"fields": [{"path": "typo", "match": "exact"}]})._repr_html_()
+    rules = {"fields": [{"path": "typo", "match": "exact"}]}
+    html = fm.score([*PAIRS, ({}, {})], rules=rules)._repr_html_()
+    assert html.startswith("<p><b>warning:</b> no document has &#x27;typo&#x27;</p><p><b>Macro F1")
     assert "<p>1 warning</p>" in html
+    assert "nothing to score" not in html
 
 
 def test_errors_and_vacuous_metrics_are_named():

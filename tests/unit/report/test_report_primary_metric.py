@@ -45,7 +45,7 @@ QUALITY = {"RQS", "Completeness", "Hallucination", "Accuracy", "Safety"}
 
 
 def summary_of(pairs, convention="confusion"):
-    rules = {"default": {"match": "exact"}}
+    rules = {"defaults": {"match": "exact"}}
     return fm.score(pairs, convention=convention, rules=rules).summary
 
 
@@ -78,7 +78,7 @@ def test_evaluators_make_the_mean_score_the_primary_metric():
 
 @pytest.mark.parametrize("convention", LEADING)
 def test_primary_metric_leads_the_tiles_of_a_case(convention):
-    case = fm.compare(*FULL[0], convention=convention, rules={"default": {"match": "exact"}})
+    case = fm.compare(*FULL[0], convention=convention, rules={"defaults": {"match": "exact"}})
     label = {
         "confusion": "Macro F1", "field_accuracy": "Weighted average", "four_phase": "RQS",
     }.get(convention, "F1")  # fmt: skip
@@ -89,7 +89,7 @@ def test_primary_metric_leads_the_tiles_of_a_case(convention):
 
 def test_formula_of_rqs_is_shown_with_the_metric(tmp_path):
     fm.score(
-        FULL, convention="four_phase", rules={"default": {"match": "exact"}}, out=tmp_path / "r"
+        FULL, convention="four_phase", rules={"defaults": {"match": "exact"}}, out=tmp_path / "r"
     )
     run = shown(tmp_path / "r")
     assert view_of(run).run["formula"] == FORMULA

@@ -40,6 +40,8 @@ FOUND_LISTS = [{**row, "lines": row["lines"][::-1][: 1 + n % 2]} for n, row in e
 NAN = [{"id": "a", "total": math.inf, "same": "NaN", "part": [1, math.inf]}]
 INVALID = [{"id": "a", "expected": {"x": math.inf}}]
 FINITE = [{"id": "a", "total": 1, "same": "NaN", "part": [1, 2]}]
+OTHERS = [{"id": "b", "total": 1}, {"id": "c", "total": 2}]
+"""The first has no ground truth in `FINITE` and the last of these."""
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> Path:
@@ -70,7 +72,7 @@ GIVEN = [
     pytest.param(lambda *_: (LISTS, FOUND_LISTS), id="documents-with-lists"),
     pytest.param(lambda *_: (FINITE, NAN), id="numbers-that-are-not-finite"),
     pytest.param(lambda *_: (INVALID, [{"id": "a", "candidate": {}}]), id="no-cases"),
-    pytest.param(lambda *_: (FINITE, [{"id": "b", "total": 1}]), id="no-prediction"),
+    pytest.param(lambda *_: ([*FINITE, OTHERS[1]], OTHERS), id="no-prediction"),
     pytest.param(lambda *_: (FINITE, [{"id": "a", "candidate": "none"}]), id="unparseable"),
 ]
 

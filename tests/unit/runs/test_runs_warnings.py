@@ -205,7 +205,7 @@ def test_wrapper_is_named_even_if_the_first_documents_differ():
 @pytest.mark.parametrize(
     "candidate",
     [
-        pytest.param([{"id": "x", "a": 1}], id="no-common-id"),
+        pytest.param([{"id": "1", "b": 1}], id="no-common-attribute"),
         pytest.param([{"id": "1", "result": {"a": 1}}], id="wrapped"),
         pytest.param([{"id": "1", "output": "nothing"}], id="unparseable"),
     ],
