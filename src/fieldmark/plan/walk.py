@@ -313,9 +313,7 @@ class Walk:
                 ):
                     places = (None, index) if extra else (index, None)
                     outcomes.items.append((len(outcomes.cells), node.item_path, *places, None))
-                    self.record_unmatched(
-                        node.item(index), inner, outcomes, extra=extra, in_list=True
-                    )
+                    self.record_unmatched_item(node.item(index), inner, outcomes, extra=extra)
         else:
             self._compare_object_parts(
                 node, cast("dict[str, AttributeNode]", parts), expected, candidate, outcomes
