@@ -322,3 +322,16 @@ def test_confidences_have_charts_with_tables_and_a_threshold(open_page, tmp_path
     assert "too few cases" in page.text("#confidence")
     page.choose("#confidence select", "1")
     assert page.count("#confidence .plot-picture") == 2
+
+
+def test_details_of_each_judge_are_named(open_page, tmp_path):
+    judge = tmp_path / "judge.py"
+    judge.write_text('print(\'{"score": 1, "details": {"seconds": 1.5}}\')\n')
+    judges = [
+        {"name": name, "type": "code_judge", "script": ["python", str(judge)]} for name in "ab"
+    ]
+    cases = [{"id": "1", "expected": {"x": 1}, "candidate": {"x": 1}}]
+    fm.evaluate({"cases": cases, "evaluators": judges}, out=tmp_path / "run")
+    page = open_page(write_report(tmp_path / "run"))
+    assert page.texts("#method h4") == ["Details of a", "Details of b"]
+    assert column(page, "#method h4 + div", 1) == ["seconds", "seconds"]

@@ -38,13 +38,13 @@ function hash(text) {
 
 // The confusion counts and the numbers in the details of a judge over all cases.
 function judgeTables({ evaluator, confusion, numbers, truncated }) {
-  const title = shown(`Details of ${evaluator}`), path = { key: "path", title: "Path", format: "literal" };
+  const title = `Details of ${evaluator}`, path = { key: "path", title: "Path", format: "literal" };
   const counts = ["tp", "tn", "fp", "fn"].map((key) => ({ key, title: key.toUpperCase(), format: "count" }));
   const rates = [["precision", "Precision"], ["recall", "Recall"], ["f1", "F1"]].map(([key, name]) => ({ key, title: name, format: "number" }));
   const sums = [{ key: "cases", title: "Cases", format: "count" }, { key: "mean", title: "Mean", format: "number" }, { key: "sum", title: "Sum", format: "number" }];
   return [[confusion, [path, ...counts, ...rates]], [numbers, [path, ...sums]]]
     .filter(([{ rows }]) => rows.length > 0)
-    .map(([table, columns]) => el("div", null, el("h4", null, el("bdi", { class: "literal" }, title)), tableNode({ caption: title, step: 25, rows: rowsOf(table), columns })))
+    .map(([table, columns]) => el("div", null, el("h4", null, el("bdi", { class: "literal" }, shown(title))), tableNode({ caption: title, step: 25, rows: rowsOf(table), columns })))
     .concat(truncated ? [el("p", { class: "quiet" }, "Only the first paths of the details are summed.")] : []);
 }
 
