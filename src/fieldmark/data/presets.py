@@ -437,7 +437,7 @@ def _langsmith(value: JsonValue, left_out: LeftOut) -> list[JsonObject]:
     if not examples:
         raise NotExportedError("no list of examples with inputs")
     left_out.add("incomplete row", len(all_examples) - len(examples))
-    # The outputs of a data set are its ground truth, but those of an experiment are predictions.
+    # The outputs of a data set are its ground truth, but outputs of an experiment are predictions.
     references = {"reference_outputs", "reference_example"}
     is_experiment = any(references & example.keys() for example in examples)
     rows: list[JsonObject] = []

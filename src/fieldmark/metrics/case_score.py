@@ -164,8 +164,8 @@ class CaseStats(NamedTuple):
     `score` and `verdict` are undefined if a comparison failed. `vacuous` means that there was
     nothing to score. `safety` is the score of a safety judge, and `rqs` the response quality score
     of an evaluator, if there is one. `failing` means that an evaluator failed the candidate, even
-    one that has no weight. With `evaluator_rates`, precision, recall and F1 are those of an
-    evaluator.
+    one that has no weight. With `evaluator_rates`, an evaluator computed precision,
+    recall and F1.
     """
 
     counts: Counts

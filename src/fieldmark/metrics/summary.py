@@ -440,7 +440,7 @@ _NAMED_BY_VALUES: Final = frozenset({"classes", CONFUSION, NUMBERS, TRUNCATED})
 
 
 def _without_classes(metrics: JsonObject) -> JsonObject:
-    """Return metrics without those of classes and judges, also for inner evaluators."""
+    """Return metrics without the metrics of classes and judges, also for inner evaluators."""
     return {
         key: _without_classes(value) if isinstance(value, dict) else value
         for key, value in metrics.items()

@@ -96,7 +96,7 @@ _PLAIN_MARKS: Final = str.maketrans(
 
 
 def with_plain_marks(text: str) -> str:
-    """Replace all kinds of dashes and apostrophes by those of ASCII.
+    """Replace all kinds of dashes and apostrophes by the ASCII characters.
 
     >>> with_plain_marks("\u22125\u20137")
     '-5-7'

@@ -583,7 +583,7 @@ set_own_texts(Search *search, const Item *item, uint32_t candidate_number)
     return last;
 }
 
-/* Keep those of the candidate items in `near` that can reach the minimum similarity together with
+/* Keep the candidate items in `near` that can reach the minimum similarity together with
  * an item. */
 static void
 keep_near(Search *search, const Item *item, const Item *candidates, double min_similarity)

@@ -84,7 +84,7 @@ make_outcomes(const Walker *walker)
     return outcomes;
 }
 
-/* Make a walker; the arguments are those of `KernelWalk` in plan/kernel_walk.py. */
+/* Make a walker; `KernelWalk` passes the arguments, in plan/kernel_walk.py. */
 static PyObject *
 walker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
