@@ -206,7 +206,9 @@ class CaseStats(NamedTuple):
         unless its fields were compared, or an evaluator decides. F1 is 0 without a match, however
         the convention reports it.
         """
-        rqs = score_in_means(self.rqs, vacuous=not self.quality.distinct)
+        rqs = None
+        if self.rqs is not None:
+            rqs = score_in_means(self.rqs, vacuous=not self.quality.distinct)
         score = score_in_means(self.score, vacuous=self.vacuous)
         counts = self.counts
         compared = counts.tp or counts.fp or counts.fn

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.case_score import SMALL_CASE, CaseStats, count_cells, score_in_means
+from fieldmark.metrics.case_score import SMALL_CASE, CaseMeans, CaseStats, count_cells, score_in_means
 from fieldmark.metrics.quality import QualityCounts, quality_metrics
 from fieldmark.metrics.rates import ExactSum, MacroMean
 from fieldmark.model.case import CaseInput, Verdict
@@ -109,12 +109,12 @@ class QualitySums(NamedTuple):
         return {name: total.mean for name, total in self._asdict().items()}
 
     @classmethod
-    def of(cls, counted: Sequence[tuple[CaseStats, int]]) -> QualitySums:
+    def of(cls, counted: Iterable[tuple[CaseStats, CaseMeans, int]]) -> QualitySums:
         """Return the sums over the cases that have a response quality score."""
         rows = [
-            (*quality_metrics(stats.quality), rqs, times)
-            for stats, times in counted
-            if (rqs := stats.in_means.rqs) is not None
+            (*quality_metrics(stats.quality), means.rqs, times)
+            for stats, means, times in counted
+            if means.rqs is not None
         ]
         return cls(*(_sum((row[column], row[-1]) for row in rows) for column in range(4)))
 
@@ -147,7 +147,7 @@ class RunSums(NamedTuple):
     def of(cls, counted: Sequence[tuple[CaseStats, int]]) -> RunSums:
         """Return the sums over distinct cases, each with its number of occurrences."""
         scored = [pair for pair in counted if pair[0].score is not None]
-        means = [(stats.in_means, times) for stats, times in counted]
+        means = [(stats, stats.in_means, times) for stats, times in counted]
         verdicts: Counter[Verdict | None] = Counter()
         quality: Counter[QualityCounts] = Counter()  # many cases have the same counts
         for stats, times in counted:
@@ -166,17 +166,18 @@ class RunSums(NamedTuple):
                 vacuous=sum([times for stats, times in scored if stats.vacuous]),
             ),
             verdicts=VerdictCounts(*(verdicts[verdict] for verdict in Verdict)),
-            scores=ScoreSums.of(
-                (stats.score, stats.vacuous, times)
-                for stats, times in counted
-                if stats.score is not None
+            scores=ScoreSums(
+                counted=_sum([(own.score, times) for _, own, times in means]),
+                left_out=_sum(
+                    [(stats.score, times) for stats, own, times in means if own.score is None]
+                ),
             ),
-            precisions=_sum([(own.precision, times) for own, times in means]),
-            recalls=_sum([(own.recall, times) for own, times in means]),
-            f1s=_sum([(own.f1, times) for own, times in means]),
+            precisions=_sum([(own.precision, times) for _, own, times in means]),
+            recalls=_sum([(own.recall, times) for _, own, times in means]),
+            f1s=_sum([(own.f1, times) for _, own, times in means]),
             safety=_sum([(stats.safety, times) for stats, times in counted]),
             quality=QualityCounts(*map(sum, columns)),
-            qualities=QualitySums.of(counted),
+            qualities=QualitySums.of(means),
         )
 
 
