@@ -29,11 +29,11 @@ from benchmarks.measure import PRINT_PEAK, PROJECT, SCORE, cache_directory, mega
 
 CASES: Final = 300_000
 MILLION: Final = 1_000_000
-REPEATS: Final = 2
-LEAST: Final = 1.7
-"""The required speedup of two processes."""
-LARGE_LEAST: Final = 1.8
-"""The required speedup for a million cases, when startup hardly matters."""
+REPEATS: Final = 3
+LEAST: Final = 0.7
+"""The required speedup of two processes, as a share of the speedup of two busy loops."""
+LARGE_LEAST: Final = 0.9
+"""The same for a million cases, when startup hardly matters."""
 MEMORY_LIMIT: Final = 64 << 20
 """The most memory of a process that compares documents."""
 FLAT: Final = 1.2
@@ -109,12 +109,14 @@ def print_workers(*, cases: int = CASES) -> bool:
     """Print seconds, speedup and memory; return whether they meet the targets and results agree."""
     truth, candidate = Dataset(documents=cases, items=0).write(cache_directory("data"))
     runs: dict[int, list[Timed]] = {1: [], 2: []}
+    loops: list[float] = []
     with tempfile.TemporaryDirectory() as directory:
         for _ in range(REPEATS):
             for workers, timed in runs.items():
                 timed.append(_timed(truth, candidate, Path(directory), workers))
+            loops.append(_parallel())
     seconds = {workers: min(run.seconds for run in timed) for workers, timed in runs.items()}
-    ratio = seconds[1] / seconds[2]
+    ratio, parallel = seconds[1] / seconds[2], statistics.median(loops)
     same = len({run.digest for timed in runs.values() for run in timed}) == 1
     alone = max(run.started for run in runs[1])
     worker = max(run.worker for run in runs[2])
@@ -122,7 +124,8 @@ def print_workers(*, cases: int = CASES) -> bool:
     print(f"{cases:,} header-only cases with result rows, wall-clock time, best of {REPEATS}")
     print(f"  1 process    {seconds[1]:8.2f} s")
     print(
-        f"  2 processes  {seconds[2]:8.2f} s   {ratio:.2f} times as fast (target: at least {LEAST})"
+        f"  2 processes  {seconds[2]:8.2f} s   {ratio:.2f} times as fast "
+        f"(target: at least {LEAST * parallel:.2f})"
     )
     print(f"  identical    {'yes' if same else 'NO'}")
     limit = f"(target: at most {megabytes(MEMORY_LIMIT)})"
@@ -131,16 +134,19 @@ def print_workers(*, cases: int = CASES) -> bool:
     print(f"  peak memory of the process that starts workers {megabytes(starting)}")
     print(
         f"  machine: load {os.getloadavg()[0]:.1f}; two busy loops in parallel are "
-        f"{_parallel():.2f} times as fast as in sequence",
+        f"{parallel:.2f} times as fast as in sequence",
         flush=True,
     )
     peak = max(alone, worker)
     proved = _a_million(peak) if os.environ.get(PROVE) else True
-    return same and proved and ratio >= LEAST and peak <= MEMORY_LIMIT
+    return same and proved and ratio >= LEAST * parallel and peak <= MEMORY_LIMIT
 
 
 def _parallel() -> float:
-    """Return the speedup of the machine itself with two processes, an upper bound for any run."""
+    """Return the speedup of the machine itself with two processes, an upper bound for a run.
+
+    Virtual machines share cores, so it changes from minute to minute.
+    """
     command = [sys.executable, "-c", _LOOP]
     started = time.perf_counter()
     subprocess.run(command, check=True)
@@ -157,9 +163,10 @@ def _a_million(usual: int) -> bool:
     with tempfile.TemporaryDirectory() as directory:
         one, two = (_timed(truth, candidate, Path(directory), workers) for workers in (1, 2))
     shutil.rmtree(truth.parent)
+    required = LARGE_LEAST * _parallel()
     ratio, peak = one.seconds / two.seconds, max(one.started, two.worker)
     print(f"{MILLION:,} cases, 1 process {one.seconds:.1f} s, 2 processes {two.seconds:.1f} s")
-    print(f"  {ratio:.2f} times as fast (target: at least {LARGE_LEAST})")
+    print(f"  {ratio:.2f} times as fast (target: at least {required:.2f})")
     print(f"  identical    {'yes' if one.digest == two.digest else 'NO'}")
     print(
         f"  peak memory of one process or worker {megabytes(peak)} "
@@ -167,7 +174,7 @@ def _a_million(usual: int) -> bool:
         flush=True,
     )
     small = peak <= min(MEMORY_LIMIT, FLAT * usual)
-    return small and ratio >= LARGE_LEAST and one.digest == two.digest
+    return small and ratio >= required and one.digest == two.digest
 
 
 def _timed(truth: Path, candidate: Path, directory: Path, workers: int) -> Timed:
@@ -226,16 +233,17 @@ def print_engines() -> bool:
     serial, local, ray = _measured(MANY, _ENGINES).values()
     same = same and serial.digest == local.digest == ray.digest
     cpu, wall, two = ray.total / serial.total, ray.wall / local.wall, serial.wall / local.wall
+    required = LARGE_LEAST * _parallel()
     print(f"  identical    {'yes' if same else 'NO'}")
     print(f"  ray: {cpu:.2f} times the CPU time of one process (target: at most {MOST_CPU})")
     print(f"  ray: {wall:.2f} times the time of local processes (target: at most {MOST_WALL})")
-    print(f"  two processes: {two:.2f} times as fast as one (target: at least {LARGE_LEAST})")
+    print(f"  two processes: {two:.2f} times as fast as one (target: at least {required:.2f})")
     growth = {kind: ray.growth(kind) for kind in (_DRIVER, _WORKERS)}
     for kind, times in growth.items():
         print(f"  ray: memory of {kind} grew {times:.2f} times (target: at most {FLAT})")
         print(f"       in MB in each tenth of the run: {ray.tenths(kind)}", flush=True)
     flat = max(growth.values()) <= FLAT
-    return same and cpu <= MOST_CPU and wall <= MOST_WALL and two >= LARGE_LEAST and flat
+    return same and cpu <= MOST_CPU and wall <= MOST_WALL and two >= required and flat
 
 
 def _measured(cases: int, engines: tuple[tuple[str, str, int], ...]) -> dict[str, Cost]:

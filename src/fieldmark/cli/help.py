@@ -14,7 +14,7 @@ from click import formatting
 from click.core import ParameterSource
 
 from fieldmark.cli.exit_codes import COMMON_CODES, MEANINGS, ExitCode
-from fieldmark.values.declared_options import OptionGroup
+from fieldmark.values.option_groups import OptionGroup
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., object])
 CommandDecorator: TypeAlias = Callable[[Callable[..., object]], Callable[..., object]]

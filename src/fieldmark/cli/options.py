@@ -27,7 +27,8 @@ from fieldmark.registry import Plugin
 from fieldmark.runs.run_directory import new_run_id
 from fieldmark.runs.run_options import RunOptions, ScoreOptions, options_of_run
 from fieldmark.values.annotations import Choices, Range
-from fieldmark.values.declared_options import DeclaredOption, OptionGroup, declared_options
+from fieldmark.values.declared_options import DeclaredOption, declared_options
+from fieldmark.values.option_groups import OptionGroup
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -29,9 +29,10 @@ from fieldmark.report.render import (
 from fieldmark.report.run_document import run_document
 from fieldmark.runs.session import Progress
 from fieldmark.values.annotations import Choices, Range
-from fieldmark.values.declared_options import Opt, OptionGroup
+from fieldmark.values.declared_options import Opt
 from fieldmark.values.escape import visible
 from fieldmark.values.json_text import pretty_json
+from fieldmark.values.option_groups import OptionGroup
 from fieldmark.values.text import plural
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonValue
 from fieldmark.registry import Plugin, canonical, names
 from fieldmark.values.annotations import Choices, Length
-from fieldmark.values.declared_options import Opt, OptionGroup, declared_options
+from fieldmark.values.declared_options import Opt, declared_options
 from fieldmark.values.json_text import LIMITS, Limits
+from fieldmark.values.option_groups import OptionGroup
 from fieldmark.values.value_confidences import ConfidenceOptions, ReadConfidences
 
 

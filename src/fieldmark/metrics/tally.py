@@ -7,7 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.case_score import SMALL_CASE, CaseMeans, CaseStats, count_cells, score_in_means
+from fieldmark.metrics.case_score import (
+    SMALL_CASE,
+    CaseMeans,
+    CaseStats,
+    count_cells,
+    score_in_means,
+)
 from fieldmark.metrics.quality import QualityCounts, quality_metrics
 from fieldmark.metrics.rates import ExactSum, MacroMean
 from fieldmark.model.case import CaseInput, Verdict

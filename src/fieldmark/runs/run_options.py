@@ -28,12 +28,8 @@ from fieldmark.python_function import PythonFunction
 from fieldmark.registry import Plugin, strategies
 from fieldmark.runs.settings import ENTRIES, ConfidenceLike, RulesLike
 from fieldmark.values.annotations import Choices, Range
-from fieldmark.values.declared_options import (
-    DeclaredOption,
-    Opt,
-    OptionGroup,
-    declared_options,
-)
+from fieldmark.values.declared_options import DeclaredOption, Opt, declared_options
+from fieldmark.values.option_groups import OptionGroup
 from fieldmark.values.strategy_options import options as options_of_strategy
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import reference_of

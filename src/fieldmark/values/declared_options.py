@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from enum import StrEnum
 from functools import cache
 from typing import Literal, get_args, get_origin, get_type_hints
 
@@ -26,18 +25,7 @@ from fieldmark.values.annotations import (
     problem_of,
     without_metadata,
 )
-
-
-class OptionGroup(StrEnum):
-    """The headings of options in help, in their order."""
-
-    CASES = "Cases"
-    COMPARISON = "Comparison"
-    INPUT = "Input"
-    GATES = "Gates"
-    RUN = "Run"
-    OUTPUT = "Output"
-    RARE = "Rare options"
+from fieldmark.values.option_groups import OptionGroup
 
 
 @dataclass(frozen=True, slots=True)
