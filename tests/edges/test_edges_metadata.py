@@ -158,6 +158,17 @@ def test_the_key_of_a_value_can_be_named(option, folder, command):
     assert not [text for text in run.summary.warnings if "confidence" in text]
 
 
+def test_values_in_objects_with_other_data_are_a_warning_that_says_how_to_read_them():
+    rows = [{"id": row["id"], "total": {"value": row["total"], "unit": "EUR"}} for row in TRUTH]
+    run = fm.score([{"id": row["id"], "total": row["total"]} for row in TRUTH], rows)
+    (warning,) = run.summary.structural_warnings
+    assert warning == (
+        "single values in ground truth, but objects with 'value' in predictions: total; to compare "
+        "these values, name the key in the rules, as in confidence: {value: value}"
+    )
+    assert not fm.score(rows, rows).summary.structural_warnings
+
+
 # --- keys of rows ---------------------------------------------------------------------------------
 
 

@@ -22,7 +22,13 @@ from fieldmark.errors import DataError, OptionHint, OptionPhrase, OptionText
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.rule import Rules
 from fieldmark.plan.rule_matching import rules_of_field
-from fieldmark.values.envelopes import NO_ENVELOPE, Attribute, Envelope, recognized
+from fieldmark.values.envelopes import (
+    NO_ENVELOPE,
+    Attribute,
+    Envelope,
+    recognized,
+    values_in_objects,
+)
 from fieldmark.values.paths import ROOT
 
 _SAMPLE_ROWS: Final = 64
@@ -64,7 +70,11 @@ def detect_forms(opened: OpenedInputs, options: Inputs) -> tuple[DocumentForms, 
     forms = PLAIN
     notes: list[str] = []
     if options.envelopes == Envelopes.UNWRAP:
-        forms, notes = detect_envelopes(*(sample[:_SAMPLE_ROWS] for sample in samples))
+        expected, candidates = (sample[:_SAMPLE_ROWS] for sample in samples)
+        forms, notes = detect_envelopes(expected, candidates)
+        named = options.confidences is not None and options.confidences.value is not None
+        if not (forms.candidate.value or named):
+            opened.structural += _warn_values_in_objects(candidates, expected)
     texts = [side.source.text_cells for side in sides]
     if any(texts) and options.cells == Cells.TYPED:
         # A cell with the document of a row is JSON, whose values have types, or a single value.
@@ -77,6 +87,20 @@ def detect_forms(opened: OpenedInputs, options: Inputs) -> tuple[DocumentForms, 
         forms = forms._replace(types=types)
         notes += _type_notes(types)
     return forms, notes
+
+
+def _warn_values_in_objects(
+    candidates: Sequence[JsonValue], expected: Sequence[JsonValue]
+) -> list[str]:
+    """Return a warning if predictions have values in objects that are not known to be envelopes."""
+    key, attributes = values_in_objects(candidates, expected)
+    if not key:
+        return []
+    names = ", ".join(map(attribute_text, attributes[:_NAMED]))
+    more = ", …" if len(attributes) > _NAMED else ""
+    message = f"single values in ground truth, but objects with {key!r} in predictions"
+    hint = f"to compare these values, name the key in the rules, as in confidence: {{value: {key}}}"
+    return [f"{message}: {names}{more}; {hint}"]
 
 
 def detect_candidate_form(side: InputSide, options: Inputs) -> DocumentForms:

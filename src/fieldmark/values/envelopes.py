@@ -40,7 +40,7 @@ _METADATA: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""Metadata that can also be the name of a field; only in an object with a value, or after `_`."""
+"""Metadata that can also be the name of a field, so only in an object with a value."""
 _SEPARATOR: Final = re.compile(r"[_\-\s]+")
 _WORD_START: Final = re.compile(r"[_-]+[^_-]|(?<=[^A-Z_-])[A-Z]")
 
@@ -124,7 +124,7 @@ class Envelope:
             return Separated(document, deviates=True)
         if not isinstance(other, Missing):
             nodes = _nodes(other)
-            if any(place in nodes for place, _ in self._places(document)):
+            if any(place in nodes for place, _ in self.places(document)):
                 return Separated(document, deviates=True)
         return self.separate_parts(document)
 
@@ -181,7 +181,7 @@ class Envelope:
         elif value is not None:
             yield value, is_wrapped
 
-    def _places(
+    def places(
         self, value: JsonValue, at: Attribute = ()
     ) -> Iterator[tuple[Attribute, JsonObject | None]]:
         """Yield the attribute of the key of each value with metadata, and the object around both.
@@ -193,16 +193,16 @@ class Envelope:
             value_key = self.value_key(value)
             if value_key is not None:
                 yield (*at, value_key), value
-                yield from self._places(value[value_key], at)
+                yield from self.places(value[value_key], at)
                 return
             for key, part in value.items():
                 if self.sibling_of(key, value) is None:
-                    yield from self._places(part, (*at, key))
+                    yield from self.places(part, (*at, key))
                 else:
                     yield (*at, key), None
         elif isinstance(value, list):
             for part in value:
-                yield from self._places(part, (*at, None))
+                yield from self.places(part, (*at, None))
 
     def is_used(
         self, documents: Sequence[JsonValue], nodes: Mapping[Attribute, set[type]] | None
@@ -215,7 +215,7 @@ class Envelope:
             if not all(is_wrapped for _, is_wrapped in self._leaves(document)):
                 continue
             number += 1
-            for place, wrapper in self._places(document):
+            for place, wrapper in self.places(document):
                 if wrapper is not None:
                     has_metadata = has_metadata or len(wrapper) > 1
                     kinds.setdefault(place, set()).add(_kind(wrapper[place[-1] or ""]))
@@ -252,18 +252,38 @@ def recognized(
     value_keys = [key for key in VALUE_KEYS if key in names]
     if not value_keys and not any(_is_prefixed(name) or _splits(name) for name in names):
         return NO_ENVELOPE
-    nodes: dict[Attribute, set[type]] | None = None
-    if others is not None:
-        nodes = {}
-        for other in others:
-            for at, kinds in _nodes(other).items():
-                nodes.setdefault(at, set()).update(kinds)
+    nodes = None if others is None else _nodes_of(others)
     siblings = _recognized_siblings(documents, nodes)
     for key in value_keys:
         envelope = replace(siblings, value=key)
         if envelope.is_used(documents, nodes):
             return envelope
     return siblings
+
+
+def values_in_objects(
+    documents: Sequence[JsonValue], others: Sequence[JsonValue]
+) -> tuple[str, list[Attribute]]:
+    """Return the key of values in objects where the other side has single values, and where.
+
+    Other keys of the objects may be data. Nothing is returned unless at least half of the objects
+    with such a key are where the other side has single values.
+
+    >>> values_in_objects([{"total": {"value": 10, "unit": "m"}}], [{"total": 10}])
+    ('value', [('total',)])
+    """
+    names = {key for value in _objects(documents) for key in value}
+    for key in VALUE_KEYS if documents else ():
+        if key not in names:
+            continue
+        envelope, nodes = Envelope(key, any_keys=True), _nodes_of(others)
+        objects = dict.fromkeys(
+            place[:-1] for document in documents for place, _ in envelope.places(document)
+        )
+        single = [at for at in objects if nodes.get(at, set()) - {type(None)} == {str}]
+        if single and 2 * len(single) >= len(objects):
+            return key, single
+    return "", []
 
 
 def _recognized_siblings(
@@ -292,13 +312,24 @@ def _metadata(own: JsonObject, parts: Mapping[str | int, Metadata]) -> Metadata:
 
 
 def _same_kind(own: set[type], others: set[type]) -> bool:
-    """Return whether all known values of two attributes are lists, objects or single values."""
+    """Return whether all known values of two attributes are objects, or none of either.
+
+    A list may be the acceptable values of a single one.
+    """
     own, others = own - {type(None)}, others - {type(None)}
-    return not own or not others or own == others
+    return not own or not others or (dict in own) == (dict in others)
 
 
 def _kind(value: JsonValue) -> type:
     return type(value) if isinstance(value, dict | list | None) else str
+
+
+def _nodes_of(documents: Sequence[JsonValue]) -> dict[Attribute, set[type]]:
+    nodes: dict[Attribute, set[type]] = {}
+    for document in documents:
+        for at, kinds in _nodes(document).items():
+            nodes.setdefault(at, set()).update(kinds)
+    return nodes
 
 
 def _nodes(document: JsonValue) -> dict[Attribute, set[type]]:
@@ -338,7 +369,8 @@ def is_metadata(key: str) -> bool:
 
 def _is_prefixed(key: str) -> bool:
     """Return whether a key is metadata of the object around it, as `_meta`."""
-    return key.startswith("_") and is_metadata(key)
+    name = key.removeprefix("_")
+    return name != key and (name == "meta" or _DESCRIPTIVE.fullmatch(_plain(name)) is not None)
 
 
 @lru_cache(maxsize=4096)

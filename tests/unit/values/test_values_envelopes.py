@@ -86,6 +86,7 @@ def test_values_are_separated_from_metadata_around_them(document):
         pytest.param({"x": 1, "x_page": 2}, {"total": 1}, id="a sibling that is unknown"),
         pytest.param({"page": 1, "_meta": 1}, {"page": 1, "_meta": 1}, id="a prefix of both"),
         pytest.param({"_total": 1}, {"total": 1}, id="a prefixed key that is no metadata"),
+        pytest.param({"_source": {"a": 1}, "_score": 1}, {"a": 1}, id="a document of a search"),
         pytest.param([], {}, id="nothing"),
     ],
 )
@@ -101,7 +102,7 @@ def test_documents_without_envelopes_stay_as_they_are(document, other):
         pytest.param({"totalConfidence": 0.9}, ("Confidence",), id="camel case"),
         pytest.param({"total_page_number": 1}, ("_page_number",), id="two words"),
         pytest.param({"_meta": {"model": "x"}}, ("_meta",), id="meta"),
-        pytest.param({"_confidence": 0.9, "_source": "x"}, ("_confidence", "_source"), id="prefix"),
+        pytest.param({"_confidence": 0.9, "_page": 1}, ("_confidence", "_page"), id="prefix"),
     ],
 )
 def test_metadata_next_to_values_is_separated(document, names):
