@@ -238,6 +238,7 @@ def test_columns_have_types(tmp_path):
         pytest.param("1,000", "1000", False, id="grouped digits"),
         pytest.param("12345678901234567890", "12345678901234567891", False, id="many digits"),
         pytest.param("12345678901234567", "12345678901234568", False, id="beyond a float"),
+        pytest.param("0.12345678901234567891", "0.12345678901234567892", False, id="many places"),
         pytest.param("yes", "Yes", False, id="no boolean of a program"),
         pytest.param("1", "true", False, id="two types"),
         pytest.param("TRUE", "true", True, id="booleans of spreadsheets"),

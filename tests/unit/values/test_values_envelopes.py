@@ -62,6 +62,11 @@ def test_values_are_separated_from_metadata_around_them(document):
             id="the other side has the key of the value",
         ),
         pytest.param(
+            {"value": {"x": 1}, "page": 1},
+            {"value": {"x": 1}},
+            id="a field with the key of a value",
+        ),
+        pytest.param(
             {"total": {"value": 12.5, "currency": "EUR"}}, {"total": 12.5}, id="a key that is data"
         ),
         pytest.param({"total": {"value": 12.5}}, {"total": 12.5}, id="no metadata"),
