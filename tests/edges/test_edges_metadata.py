@@ -107,6 +107,9 @@ def test_evaluations_read_documents_without_metadata(rows, source, folder):
     assert run.micro.f1 == 1.0
     told = [*run.notes, *run.summary.warnings]
     assert [text for text in told if "metadata, which is not compared" in text]
+    (folder / "a.eval.yaml").write_text(f"envelopes: keep\n{text}")
+    kept = fm.evaluate(folder / "a.eval.yaml")
+    assert not [text for text in (*kept.notes, *kept.summary.warnings) if "metadata" in text]
 
 
 def test_documents_that_deviate_are_counted():

@@ -92,7 +92,7 @@ EnvelopesOption: TypeAlias = Annotated[
         "Values with metadata of an extraction service, such as citations: {names}.",
         default=Envelopes.UNWRAP,
         metavar="HOW",
-        in_file="cases",
+        in_file="file",
         http=True,
         mcp=True,
     ),
@@ -240,7 +240,7 @@ class Inputs:
         _rare(
             "Numbers and booleans in CSV files: {names}.",
             metavar="HOW",
-            in_file="cases",
+            in_file="file",
             http=True,
         ),
         Choices(Cells),
