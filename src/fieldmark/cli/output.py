@@ -291,6 +291,8 @@ def print_run(run: RunResult, output: OutputOptions, weak: FindSlicesResult | No
 
     Tables and Markdown include failures; with other formats, they go to standard error.
     """
+    from fieldmark.analyses.run_result import EvalResult
+
     summary = _with_own_options(run)
     if output.hides_failures:
         print_failures(run)
@@ -307,7 +309,8 @@ def print_run(run: RunResult, output: OutputOptions, weak: FindSlicesResult | No
         below = "" if slices is None else f"\n{document_markdown(slices)}"
         write_stdout(_encoded(f"{text}{below}"))
     elif not output.quiet:
-        shown = run_document(summary, run.notes, top=output.top)
+        notes = run.notes if isinstance(run, EvalResult) else [*map(with_options, run.notes)]
+        shown = run_document(summary, notes, top=output.top)
         blocks = () if slices is None else slices.blocks
         _print_view(RichDocument(Document(*shown.blocks, *blocks)), output)
     if run.path is not None and not output.quiet:

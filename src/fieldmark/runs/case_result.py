@@ -124,6 +124,7 @@ class CaseResult:
             infinite.
         confidences: The confidence of each value of the candidate by position, `None` for a value
             without one, in a run with confidences.
+        notes: How the documents of `compare` were read, if they were not compared as they are.
 
     >>> import fieldmark as fm
     >>> result = fm.compare({"total": 10, "vendor": "Acme"}, {"total": 10, "vendor": "Acne"})
@@ -145,6 +146,7 @@ class CaseResult:
     confidences: Annotated[Mapping[int, float | None] | None, EXCLUDED] = field(
         default=None, repr=False
     )
+    notes: Annotated[tuple[str, ...], OMIT_DEFAULT] = field(default=(), repr=False)
 
     @property
     def expected(self) -> JsonValue | Missing:
