@@ -503,6 +503,13 @@ class FindSlicesResult(ShownRecord):
             return attribute_in_slice_text(self.attributes[0])
         return _weak_slice_text(self.slices[0]) if self.slices else ""
 
+    def finding_to_dict(self) -> JsonObject | None:
+        """Return the strongest finding as JSON, with its attribute, or `None`."""
+        if not self.finding:
+            return None
+        attribute = self.attributes[0].attribute if self.attributes else None
+        return {"text": self.finding, "attribute": attribute}
+
     def to_dict(self) -> JsonObject:
         """Return everything as JSON."""
         return {
@@ -511,7 +518,7 @@ class FindSlicesResult(ShownRecord):
             "cases": self.cases,
             "tested": self.tested,
             "attribute_tests": self.attribute_tests,
-            "finding": self.finding or None,
+            "finding": self.finding_to_dict(),
             "attributes": [attribute_in_slice_to_json(finding) for finding in self.attributes],
             "slices": [
                 {

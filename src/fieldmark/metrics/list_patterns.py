@@ -97,19 +97,22 @@ def _moved_items(read: CaseMistakes, places: _Places) -> _Patterns:
     """Find items that were compared with another item because of their positions."""
     wrong: dict[_List, dict[int, list[int]]] = {}
     scalars: dict[_List, list[int]] = {}
-    by_content: set[_List] = set()
+    # Items that are paired by their positions have the similarity 1, also if they differ.
+    by_content = {
+        attribute[:-2]
+        for _, attribute, *_, similarity in read.outcomes.items
+        if similarity is not None and similarity < 1
+    }
     for position, mistake in places:
         for items, row, other in _rows(mistake):
-            if mistake.attribute == f"{items.attribute}[]":
+            # Inside of items without a counterpart, the lists of both sides are unrelated.
+            is_related = not mistake.lone or "[]" not in items.attribute
+            if is_related and mistake.attribute == f"{items.attribute}[]":
                 scalars.setdefault(items, []).append(position)
-            if mistake.lone:
-                continue
-            if row == other:
+            if not mistake.lone and row == other and items.attribute not in by_content:
                 wrong.setdefault(items, {}).setdefault(row, []).append(position)
-            else:
-                by_content.add(items)
     patterns: _Patterns = {}
-    for items in sorted(wrong.keys() - by_content, key=lambda items: items.attribute.count("[]")):
+    for items in sorted(wrong, key=lambda items: items.attribute.count("[]")):
         expected = _at(read.documents[0], items.expected)
         candidate = _at(read.documents[1], items.candidate)
         if not (isinstance(expected, list) and isinstance(candidate, list)):

@@ -207,7 +207,7 @@ class MistakeCluster:
 
     @property
     def rules(self) -> list[ProposedRule]:
-        """The rule for each path that accepts the most of the mistakes, and at least half."""
+        """The rule for each path that accepts the most mistakes: at least two, and half of them."""
         proposed: list[ProposedRule] = []
         for path, accepted in self.accepted.items():
             tried = accepted[_TRIED]
@@ -216,7 +216,7 @@ class MistakeCluster:
                 key=lambda item: (item[1], -item[0]),
                 default=(0, 0),
             )
-            if 2 * times >= tried:
+            if times > 1 and 2 * times >= tried:
                 keys = self.pattern.list_rule or self.pattern.rules[number].to_dict()
                 proposed.append(ProposedRule({"path": path, **keys}, times))
         return sorted(proposed, key=lambda rule: -rule.mistakes)
@@ -306,10 +306,15 @@ class MistakeClusters:
             else:
                 cluster.add_rules(attribute, comparator, expected, candidate)
             if cluster.wants_example(case.id):
+                path = record.path
+                if in_list is not None and in_list.expected is not MISSING:
+                    # A box as a whole says more than one of its numbers.
+                    expected, candidate = in_list.expected, in_list.candidate
+                    path = path[: path.rindex("[")] if attribute.endswith("[]") else path
                 cluster.examples.append(
                     MistakeExample(
                         case_id=case.id,
-                        path=record.path,
+                        path=path,
                         expected=expected,
                         candidate=candidate,
                         note=note,

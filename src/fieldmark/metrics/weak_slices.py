@@ -219,7 +219,9 @@ def find_weak_slices(
                 break
         singles_before.append(own)
     adjusted_p = {test: min(1.0, searches * each) for test, each in holm(attribute_p).items()}
-    significant = {test: each for test, each in adjusted_p.items() if each <= alpha}
+    significant = {
+        test: each for test, each in adjusted_p.items() if each <= alpha and attribute_p[test] < 1
+    }
     attributes: list[AttributeInSlice] = []
     for index, column in mistakes.without_redundant(significant, attribute_p, member):
         alike = [names[index], *masks[names[index]][1]]

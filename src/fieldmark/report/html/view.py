@@ -82,8 +82,12 @@ def view_of(
     earlier: Sequence[EarlierRun] = (),
     limits: ReportLimits | None = None,
     pages: PageEmbedder | None = None,
+    finding: JsonObject | None = None,
 ) -> RunView:
-    """Return the view of a run, with the differences from the run `before` and pages if given."""
+    """Return the view of a run, with the differences from the run `before` and pages if given.
+
+    `finding` is the strongest finding in its slices: its text and its attribute.
+    """
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
@@ -158,6 +162,7 @@ def view_of(
             }
             for error in repeated.errors()
         ],
+        "finding": finding,
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "value_tables": list[JsonValue](tables.view()),
