@@ -435,8 +435,36 @@ def test_attribute_counts_only_in_the_cases_in_which_it_was_compared():
         features = {"country": ["DE" if german else "FR"]}
         cases.append(case(features, FIELDS - len(wrong))._replace(wrong=wrong, compared=compared))
     assert find_weak_slices(cases).attributes == ()
-    few = [each._replace(compared=frozenset(), wrong=frozenset()) for each in cases[19:]]
-    assert find_weak_slices(cases[:19] + few).attribute_tests == 0
+
+
+@pytest.mark.parametrize("fewer", ["inside", "outside"])
+def test_attribute_is_only_tested_with_enough_compared_cases(fewer):
+    """Half of the cases are in the slice, but the attribute was compared in 15 of one half."""
+    cases = []
+    for number in range(200):
+        german = number % 2 == 0
+        compared = number < 30 or german is (fewer == "outside")
+        paths = frozenset(["discount"] if compared else [])
+        wrong = paths if german else frozenset()
+        features = {"country": ["DE" if german else "FR"]}
+        cases.append(case(features, FIELDS - len(wrong))._replace(wrong=wrong, compared=paths))
+    assert find_weak_slices(cases).attributes == ()
+    assert places(find_weak_slices(cases, min_cases=15)) == [("discount", ("country", "DE"))]
+
+
+def test_p_values_are_adjusted_for_all_tests_of_both_searches():
+    """Two slices and one attribute: two tests in each search."""
+    cases = [
+        case({"country": ["DE" if n < 50 else "FR"]}, FIELDS - (n < 8))._replace(
+            wrong=frozenset(["total"] if n < 8 else []), compared=frozenset(["total"])
+        )
+        for n in range(100)
+    ]
+    found = find_weak_slices(cases)
+    assert (found.tested, found.attribute_tests) == (2, 2)
+    [weak], [total] = found.slices, found.attributes
+    assert weak.adjusted == pytest.approx(2 * 2 * weak.p)
+    assert total.adjusted == pytest.approx(2 * 2 * total.p)
 
 
 def test_small_differences_are_no_findings():
