@@ -10,6 +10,7 @@ from typing import Final, Self, cast
 
 from fieldmark import registry
 from fieldmark.analyses.diff import DiffResult, diff
+from fieldmark.analyses.improve import find_slices
 from fieldmark.analyses.review import review_of
 from fieldmark.analyses.saved_run import stored_intervals, stored_run
 from fieldmark.analyses.show import RunRules
@@ -290,8 +291,15 @@ def html_report(
         if pages is not None:
             embedder = stack.enter_context(EmbeddedPages.opened(pages))
         earlier = _earlier_runs(Path(run))
+        slices = find_slices(stored) if values else None
         view = view_of(
-            shown, comparison, before=before, earlier=earlier, limits=limits, pages=embedder
+            shown,
+            comparison,
+            before=before,
+            earlier=earlier,
+            limits=limits,
+            pages=embedder,
+            finding=None if slices is None else slices.finding_to_dict(),
         )
         return page(view)
 

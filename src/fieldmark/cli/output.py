@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, DataError, OptionPhrase, OptionText, StorageError
 from fieldmark.model.json import JsonObject
-from fieldmark.report.document import Document
+from fieldmark.report.document import Document, Line
 from fieldmark.report.render import (
     WIDTH,
     RichDocument,
@@ -171,10 +171,11 @@ class WithWeakSlices(ShownRecord):
         return {**self._record.to_dict(), "weak_slices": self._weak.to_dict()}
 
     def document(self, *, top: int | None = None) -> Document:
-        """Return the blocks of the record and, if slices were tested, the weak slices."""
+        """Return the strongest finding, the blocks of the record and all weak slices."""
         shown = self._record.document(top=top)
         slices = self._weak.document(top=top).blocks if self._weak.tested else ()
-        return Document(*shown.blocks, *slices, data=shown.data)
+        finding = [Line(f"Strongest finding: {self._weak.finding}")] if self._weak.finding else []
+        return Document(*finding, *shown.blocks, *slices, data=shown.data)
 
 
 def print_document(record: ShownRecord, output: OutputOptions) -> None:

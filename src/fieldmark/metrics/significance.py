@@ -112,6 +112,22 @@ def hypergeometric_tails(
     return np.minimum(tails, 1.0)
 
 
+def hypergeometric_smallest(cases: Floats, marked: Floats, drawn: Floats) -> Floats:
+    """Return the smallest p-value that `hypergeometric_tails` can have, for any number of hits.
+
+    >>> import numpy as np
+    >>> hypergeometric_smallest(*(np.array([float(number)]) for number in (4, 2, 2))).round(6)
+    array([0.166667])
+    """
+    numbers = (cases, marked, drawn, np.minimum(marked, drawn))
+    total, good, size, hits = (each.astype(np.intp) for each in numbers)
+    log = np.array([math.lgamma(number + 1) for number in range(int(total.max(initial=0)) + 1)])
+    ways = log[good] - log[hits] - log[good - hits]
+    ways += log[total - good] - log[size - hits] - log[total - good - size + hits]
+    smallest: Floats = np.exp(ways - log[total] + log[size] + log[total - size])
+    return smallest
+
+
 def flip_signs(cases: int, permutations: int, seed: int) -> Signs:
     """Return 1 (keep) or -1 (swap the runs) for each permutation and case.
 

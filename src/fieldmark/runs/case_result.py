@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
@@ -18,6 +18,7 @@ from fieldmark.evaluators.hits_and_misses import (
 )
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.date_orders import DateOrders
 from fieldmark.metrics.quality import Quality, quality
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
@@ -517,3 +518,8 @@ def with_parsed_documents(result: CaseResult) -> CaseResult:
         expected=cast("JsonValue", expected), candidate=candidate, unparsed=None
     )
     return replace(result, case=case)
+
+
+def date_orders(cases: Callable[[], Iterable[CaseResult]]) -> DateOrders:
+    """Return the orders of the dates in cases; `cases` begins with the first one."""
+    return DateOrders(lambda: ((case.expected, case.candidate) for case in cases()))
