@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, get_type_hints
 
 from fieldmark.metrics.confidence import ConfidenceSummary
 from fieldmark.metrics.counts import ErrorCounts
-from fieldmark.metrics.gates import GateKind, GateResult, RunFailure
+from fieldmark.metrics.gates import GateKind, GateResult, RunFailure, dropped_metric
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.rates import Interval, sortable
 from fieldmark.metrics.summary import FieldCost, Summary, worst_attributes
@@ -183,10 +183,17 @@ def noted_number(value: float | None, note: str) -> str:
 
 def gate_text(gate: GateResult, *, name: str | None = None) -> str:
     """Describe the metric of a gate and its limit."""
-    value = "undefined" if gate.value is None else number(gate.value, 4)
+    value = "undefined" if gate.value is None else number(gate.value, _gate_digits(gate))
     bound = "at least" if gate.kind is GateKind.MIN else "at most"
     note = f" ({gate.note})" if gate.note not in ("", value) else ""
     return f"{name or gate.name} is {value}, must be {bound} {gate.limit:g}{note}"
+
+
+def _gate_digits(gate: GateResult) -> int:
+    """Return the digits of the value of a gate: three for a drop, if they agree with the result."""
+    if dropped_metric(gate) is None or gate.value is None:
+        return 4
+    return 3 if (round(gate.value, 3) <= gate.limit) == (gate.value <= gate.limit) else 4
 
 
 def split_warnings(summary: Summary) -> tuple[list[str], list[str]]:

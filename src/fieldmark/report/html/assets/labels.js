@@ -91,11 +91,9 @@ export function signed(value, digits = 3) {
 
 // The change between two rates as they are shown, with one digit more if it is not the difference of
 // the rounded numbers. No change is 0.000; a change is never shown as none.
-export function changeNumber(before, after, value = after - before) {
+export function changeNumber(value) {
   if (Math.abs(value) < 1e-9) return signed(0);
-  const sum = Number(rate(before)) + Number(value.toFixed(3));
-  if (Number(value.toFixed(3)) !== 0 && Math.abs(sum - Number(rate(after))) < 5e-4) return signed(value);
-  return Number(value.toFixed(4)) === 0 ? `${value > 0 ? "+" : "−"}<0.0001` : signed(value, 4);
+  return Number(value.toFixed(3)) === 0 ? `${value > 0 ? "+" : "−"}<0.001` : signed(value);
 }
 
 export function plural(number, one, many) {
