@@ -339,7 +339,6 @@ class RankResult(ShownRecord):
             Column("95% CI", "interval", align=Align.RIGHT),
             Column("To best", "delta", Format.NUMBER),
             Column("p adjusted", "p_adjusted", Format.NUMBER),
-            Column("Conclusion", "word"),
             Column("Similar to", "similar", align=Align.RIGHT),
             *_WINS * has_wins,
             Column("Perfect", "perfect", Format.COUNT),
@@ -773,7 +772,7 @@ def _pair_rows(board: RankResult) -> Iterator[Row]:
 
 
 def _pair_text(pair: MetricDifference) -> str:
-    return p_value(pair.adjusted) if pair.is_tested else DASH
+    return p_value(pair.adjusted) if pair.is_tested else "too few"
 
 
 def _places(places: Sequence[int]) -> str:

@@ -132,7 +132,7 @@ def run_intervals(
     for name, flags in summary.flags.items():
         if _NOTHING_VARIES.intersection(flags):
             estimates[name] = None
-    by_metric = _cases_by_metric(matrix, [*cases_of["f1"].values()], len(rows))
+    by_metric = _cases_by_metric(matrix, len(rows))
     numbers = [by_metric.get(name, len(rows)) for name in estimates]
     headline = variations(estimates, values, numbers, scale)
     intervals = {
@@ -150,16 +150,9 @@ def run_intervals(
     )
 
 
-def _cases_by_metric(
-    matrix: CaseMatrix, by_attribute: Sequence[int], cases: int
-) -> dict[str, float]:
-    """Return how many cases each metric rests on, unless all of them.
-
-    The mean over attributes rests on the harmonic mean of their numbers of cases: one more case in
-    each of them changes it as much as one more of so many cases.
-    """
+def _cases_by_metric(matrix: CaseMatrix, cases: int) -> dict[str, float]:
+    """Return how many cases each metric rests on, unless all of them."""
     sums = dict(zip(CaseSums._fields, matrix.sums.T, strict=True))
-    counted = [number for number in by_attribute if number]
     number_of = {
         **{name: float(sums[column].sum()) for name, column in MEAN_OF.items()},
         **{
@@ -168,8 +161,6 @@ def _cases_by_metric(
         },
         "safety": float(sums["judged"].sum()),
     }
-    if counted:
-        number_of["macro_f1_by_attribute"] = len(counted) / sum(1 / number for number in counted)
     for name, columns in _POOLED_QUALITY.items():
         together = -(-cases // matrix.rows)
         rows = int(np.logical_or.reduce([sums[column] > 0 for column in columns]).sum())

@@ -21,9 +21,6 @@ from fieldmark.values.text import plural
 _WIDE: Final = 0.2
 """The width of an interval from which a slice has few cases: the metric is known to within 0.1."""
 
-_FEW: Final = 20
-"""The number of cases below which a slice without an interval, because all are equal, is small."""
-
 DASH: Final = "\N{EN DASH}"
 """Shown for an undefined metric."""
 
@@ -260,11 +257,7 @@ def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
             interval = (
                 None if metrics.intervals is None else metrics.intervals.metrics.get(shown[0])
             )
-            few = (
-                metrics.cases.scored < _FEW
-                if interval is None
-                else interval[1] - interval[0] > _WIDE
-            )
+            few = interval is not None and interval[1] - interval[0] > _WIDE
             rows.append(
                 SliceRow(
                     value or NO_VALUE,
@@ -272,7 +265,7 @@ def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
                     tuple(metrics.metrics[name] for name in shown),
                     interval,
                     tuple(filter(None, [metric_note(metrics, shown[0])])),
-                    metrics.intervals is not None and few,
+                    few,
                 )
             )
         rows_by_key[key] = sorted(rows, key=lambda row: (_lowest_first(row.metrics[0]), row.value))

@@ -89,11 +89,10 @@ export function signed(value, digits = 3) {
   return Number(text) === 0 ? text : (value > 0 ? "+" : "−") + text;
 }
 
-// The change between two rates as they are shown, with one digit more if it is not the difference of
-// the rounded numbers. No change is 0.000; a change is never shown as none.
+// The change of a rate, rounded as in Python. No change is 0.000; a change is never shown as none.
 export function changeNumber(value) {
-  if (Math.abs(value) < 1e-9) return signed(0);
-  return Number(value.toFixed(3)) === 0 ? `${value > 0 ? "+" : "−"}<0.001` : signed(value);
+  const change = Number(value.toFixed(9));
+  return change !== 0 && Number(change.toFixed(3)) === 0 ? `${change > 0 ? "+" : "−"}<0.001` : signed(change);
 }
 
 export function plural(number, one, many) {

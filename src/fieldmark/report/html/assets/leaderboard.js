@@ -76,7 +76,7 @@ function isTold(pair) {
 }
 
 function pText(pair) {
-  return pair.word === "too few cases to tell" ? DASH : pValue(pair.p_adjusted);
+  return pair.word === "too few cases to tell" ? "too few" : pValue(pair.p_adjusted);
 }
 
 function money(value) {
