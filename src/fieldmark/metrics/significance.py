@@ -177,8 +177,10 @@ def critical_difference(differences: Floats, level: float, *, significant: bool)
         critical = max(float(drawn[0]), _NORMAL.inv_cdf(1 - level / 2) * spread)
     if not significant:
         return max(critical, observed)
+    if critical < observed - _TIE:
+        return critical
     smaller = drawn[drawn < observed - _TIE]
-    return min(critical, float(smaller[0]) if smaller.size else 0.0)
+    return float(smaller[0]) if smaller.size else 0.0
 
 
 POWER: Final = 0.8

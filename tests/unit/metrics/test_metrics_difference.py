@@ -247,6 +247,22 @@ def test_p_values_of_many_attributes_are_adjusted():
     assert found.attributes["f1"].word is TOO_FEW
 
 
+def test_intervals_of_many_attributes_are_adjusted_like_their_p_values():
+    names = [f"f{number}" for number in range(20)]
+    right = dict.fromkeys(names, "match")
+    cases = [(right, right)] * 60 + [({**right, "f0": "wrong"}, right)] * 30
+    cases += [(right, {**right, "f0": "wrong"})] * 10
+    effort = ResamplingOptions(permutations=2_999)
+    among_many = metrics_of(*cases, effort=effort).attributes["f0"]
+    only = [({"f0": one["f0"]}, {"f0": other["f0"]}) for one, other in cases]
+    alone = metrics_of(*only, effort=effort).attributes["f0"]
+    assert among_many.p == pytest.approx(alone.p, abs=1e-9)
+    assert among_many.adjusted > alone.adjusted
+    widths = [change.interval[1] - change.interval[0] for change in (among_many, alone)]
+    assert widths[0] > 1.2 * widths[1]
+    assert 0 < among_many.interval[0] < alone.interval[0]
+
+
 @pytest.mark.parametrize("attributes", [1, 3, 40])
 @pytest.mark.parametrize("regressed", [1, 5, 6, 7, 8, 10, 11, 12, 15])
 def test_attribute_that_was_always_right_and_is_now_always_wrong_has_not_stayed_the_same(
