@@ -22,7 +22,7 @@ from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
-from fieldmark.report.document import Column, table_to_json
+from fieldmark.report.document import table_to_json
 from fieldmark.report.exports import Exporter
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun, tiles
@@ -44,7 +44,6 @@ _MAX_CASES: Final = 250
 _MAX_FIELDS: Final = 20
 _MAX_TEXT: Final = 80
 """The number of characters of a value in a list."""
-_CONCLUSION: Final = Column("Conclusion", "word")
 _NAMES: Final = {
     Direction.WORSE: "worse",
     Direction.IMPROVED: "improved",
@@ -70,10 +69,7 @@ def change_lines(
 
 def change_tables(diff: DiffResult) -> JsonObject:
     """Return the tables of metrics, evaluators, attributes and slices, with a conclusion."""
-    return {
-        table.name: table_to_json(replace(table, columns=(*table.columns, _CONCLUSION)))
-        for table in diff.tables()
-    }
+    return {table.name: table_to_json(table) for table in diff.tables()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,20 @@ def holm_of_smallest(
     return adjusted
 
 
+def holm_levels(p_values: Mapping[_Name, float], alpha: float = ALPHA) -> dict[_Name, float]:
+    """Return the significance level of each p-value in Holm's procedure.
+
+    A p-value is at most its level if and only if the adjusted p-value is at most alpha.
+
+    >>> holm_levels({"total": 0.01, "vendor": 0.04, "date": 0.03})
+    {'total': 0.016666666666666666, 'vendor': 0.025, 'date': 0.025}
+    """
+    rejected = sum(p <= alpha for p in holm(p_values).values())
+    ranked = sorted(p_values, key=lambda name: p_values[name])
+    levels = {name: alpha / (len(ranked) - min(rank, rejected)) for rank, name in enumerate(ranked)}
+    return {name: levels[name] for name in p_values}
+
+
 def hypergeometric_tails(
     least: Floats, cases: float | Floats, marked: float | Floats, drawn: Floats
 ) -> Floats:
@@ -159,6 +173,30 @@ def permutation_p(differences: Floats) -> float:
         return share
     spread = math.sqrt(float(np.mean(defined**2)))
     return min(share, 2 * _NORMAL.cdf(-abs(float(observed)) / spread)) if spread else share
+
+
+def critical_difference(differences: Floats, level: float, *, significant: bool) -> float:
+    """Return the largest difference that is not significant at this level.
+
+    `differences` are as for `permutation_p`, and `significant` is the result of the test: the
+    observed difference is larger if and only if it is significant.
+    """
+    observed = abs(float(differences[0]))
+    drawn = np.sort(np.abs(differences[1:][~np.isnan(differences[1:])]))[::-1]
+    if not drawn.size:
+        return observed
+    as_far = int(level * (len(drawn) + 1))
+    if as_far:
+        critical = float(drawn[as_far - 1])
+    else:  # so few permutations have no such quantile
+        spread = math.sqrt(float(np.mean(drawn**2)))
+        critical = max(float(drawn[0]), _NORMAL.inv_cdf(1 - level / 2) * spread)
+    if not significant:
+        return max(critical, observed)
+    if critical < observed - _TIE:
+        return critical
+    smaller = drawn[drawn < observed - _TIE]
+    return float(smaller[0]) if smaller.size else 0.0
 
 
 POWER: Final = 0.8

@@ -130,7 +130,7 @@ def test_the_headline_names_attributes_whose_changes_cancel_out(tmp_path):
     difference = fm.diff(tmp_path / "before", tmp_path / "after")
     view = difference.conclusion_to_json()
     assert view["verdict"] + "".join(part["text"] for part in view["changed"]) == (
-        "No difference overall, but p is worse (1.000 → 0.000) and q is better (0.000 → 1.000)"
+        "Not proven overall, but p is worse (1.000 → 0.000) and q is better (0.000 → 1.000)"
     )
     named = [
         (part["attribute"], part["direction"]) for part in view["changed"] if part["attribute"]
