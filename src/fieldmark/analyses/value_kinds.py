@@ -57,7 +57,8 @@ class Reader(StrEnum):
     DATE_DMY = "dmy"
     DATE_YMD = "ymd"
     MOMENT = "date with a time"
-    PARTIAL_DATE = "month or year"
+    MONTH = "month"
+    YEAR = "year"
     TIME = "time"
     CURRENCY = "currency"
     AMBIGUOUS_DATE = "ambiguous date"
@@ -323,7 +324,7 @@ def _readers(text: str) -> frozenset[Reader]:
     # Some dates, such as 25032018, can only be read with an order.
     if reading is not None or _NUMERIC_DATE.search(text):
         readers.update(order for order, reader in _DATE_READERS.items() if reader.read(text))
-    if read_time(text) is not None:
+    if as_number(text) is None and read_time(text) is not None:
         readers.add(Reader.TIME)
     if reading is not None:
         readers.add(Reader.DATE)
@@ -336,8 +337,11 @@ def _readers(text: str) -> frozenset[Reader]:
             readers.add(Reader.SHORT_YEAR)
     else:
         readers.update(_locales_of(text))
-        if _DATE_READER.read_partial(text) is not None:
-            readers.add(Reader.PARTIAL_DATE)
+        partial = _DATE_READER.read_partial(text)
+        if partial is not None and not partial.coerced and as_number(text) is None:
+            readers.add(Reader.MONTH)
+        elif partial is not None and partial.month is None:
+            readers.add(Reader.YEAR)
     if as_number(text) is not None:
         readers.add(Reader.PLAIN_NUMBER)
     formats = {} if read_amount(text) is None else _NUMBER_READERS
