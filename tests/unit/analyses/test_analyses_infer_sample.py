@@ -158,6 +158,12 @@ def test_lists_that_form_boxes_are_compared_by_overlap(name, lists, rule):
     assert (f"{name}[*]" in settings) == (rule is None)
 
 
+def test_a_rule_that_makes_the_sample_score_worse_is_left_out():
+    pairs = [({"bbox": BOX, "n": "5"}, {"bbox": [10, 20, 30, 21], "n": 5})]
+    assert set(_settings(pairs)) == {"n"}
+    _assert_not_worse(pairs)
+
+
 ANN, BOB = {"name": "Ann Lee", "age": 31}, {"name": "Bob Ray", "age": 40}
 
 

@@ -30,7 +30,7 @@ from fieldmark.analyses.value_kinds import (
     readers_of,
 )
 from fieldmark.compare.identifier import read_identifier
-from fieldmark.metrics.rates import f1
+from fieldmark.metrics.rates import f1, sortable
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -334,14 +334,17 @@ class RuleInferrer:
         return with_maps if next(costs).mistakes < next(costs).mistakes else rules
 
     def _without_losses(self, rules: list[InferredRule]) -> list[InferredRule]:
-        """Return the rules without those that make the sample score worse."""
+        """Return the rules without those that make the sample score worse.
+
+        A rule also has to go if others make up for it; below several of them, the innermost first.
+        """
         before = self._documents.cost(self._read_rules([]))
         while rules:
             cost = self._documents.cost(self._read_rules(rules))
-            if not cost.is_worse_than(before):
-                break
             losses = {rule.path: _loss(before, cost, rule.path) for rule in rules}
-            worst = max(losses, key=losses.__getitem__)
+            worst = max(losses, key=lambda path: (losses[path], len(path)))
+            if losses[worst] <= _NO_LOSS and not cost.is_worse_than(before):
+                break
             rules = [rule for rule in rules if not is_at_or_below(rule.path, worst)]
         return rules
 
@@ -954,7 +957,10 @@ def _loss(before: Cost, after: Cost, path: str) -> tuple[int, float]:
     """Return how many more mistakes there are below a path, and how much lower F1 is."""
     old, new = before.below(path), after.below(path)
     scores = [f1(counts.tp, counts.fp, counts.fn) or 0.0 for counts in (old, new)]
-    return new.fp + new.fn - old.fp - old.fn, scores[0] - scores[1]
+    return new.fp + new.fn - old.fp - old.fn, sortable(scores[0] - scores[1])
+
+
+_NO_LOSS: Final = (0, 0.0)
 
 
 def _entries_rule(rule: InferredRule) -> InferredRule:
