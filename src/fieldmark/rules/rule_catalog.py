@@ -48,7 +48,7 @@ def normalization(name: str, options: JsonObject | None) -> str:
     """Return the normalization that a comparator declares; "" if it declares none.
 
     >>> normalization("fuzzy", {"ignore": ["accents"]})
-    'case, whitespace and Unicode form are ignored; also ignored: accents'
+    'case, whitespace, kinds of dashes and Unicode form are ignored; also ignored: accents'
     """
     text = ""
     if registry.canonical(Plugin.COMPARATORS, name) is not None:

@@ -194,7 +194,8 @@ def run_session(
                 before_end=partial(before_end, directory, summary),
             )
     notes = [*prepared.stream.notes, *export_notes(summary.exports)]
-    notes += [*list_notes(session.lists), *session.notes]
+    notes += [*list_notes(session.lists), *session.totals.warnings.box_note(session.lists)]
+    notes += session.notes
     unnamed = prepared.providers.unnamed_functions
     if directory is not None and unnamed:
         notes.append(_UNNAMED.format(", ".join(unnamed)))

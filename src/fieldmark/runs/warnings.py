@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import chain, islice
@@ -28,18 +28,20 @@ from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput, all_read, documents_of
 from fieldmark.model.comparison import OPTIONAL_NOTE, SPELLING_NOTE
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel, parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.reader import ReadExport
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.runs.case_result import CaseResult, CaseResults, case_columns
+from fieldmark.values.geometry import BoxFormat, box_formats
 from fieldmark.values.paths import (
     ROOT,
     Path,
     attribute_of,
     first_keys,
     has_path,
+    join,
     leaves,
     may_have_path,
     parse_path,
@@ -106,6 +108,10 @@ _SUSPICIOUS_CASE: Final = (
     "had strings that look like instructions to the judge; review these cases",
 )
 _VACUOUS: Final = ("case", "had nothing to score and passed by default")
+_IOU: Final = "match: iou"
+_NUMBERS: Final = frozenset((int, float))
+_MAX_BOX_CASES: Final = 100
+"""The number of cases whose ground truth is searched for boxes."""
 _ALIGNED: Final[Mapping[str, str]] = {
     "index": "list items aligned by position",
     "sequence": "list items aligned in order (lists of numbers, dates or lists)",
@@ -121,10 +127,11 @@ class CaseWarnings:
     `rule_sets` that no document had so far, or with `True` no ground truth.
     """
 
-    __slots__ = ("_counts", "_first", "_flags", "_values", "unseen")
+    __slots__ = ("_boxes", "_counts", "_first", "_flags", "_values", "unseen")
 
     def __init__(self, *, values: bool = True, rule_sets: Sequence[Rules] = ()) -> None:
         self._values = values
+        self._boxes: list[dict[str, bool]] = []
         self.unseen: dict[_RulePath, Path] = {}
         for rule in (rule for rules in rule_sets for rule in rules.fields):
             path = path_or_none(rule.path)
@@ -163,6 +170,8 @@ class CaseWarnings:
                     self._add_case(_ERROR, f"{_named(result.case)}: {self._failure(result)}")
         if self.unseen:
             self._find_paths(cases)
+        for expected, _ in documents_of(cases[: max(0, _MAX_BOX_CASES - len(self._boxes))]):
+            self._boxes.append(dict(_number_lists(parsed(expected), "")))
         flags = self._flags
         flags[_VACUOUS] += sum(map(_IS_VACUOUS, stats))
         flags[_FALLBACK] += sum([block.fallback for block in outcomes])
@@ -207,6 +216,7 @@ class CaseWarnings:
             self._counts[problem] += number
         for flag, number in other._flags.items():
             self._flags[flag] += number
+        self._boxes += other._boxes[: max(0, _MAX_BOX_CASES - len(self._boxes))]
         both = self.unseen.keys() & other.unseen.keys()
         self.unseen = {key: path for key, path in self.unseen.items() if key in both}
 
@@ -214,12 +224,13 @@ class CaseWarnings:
         """Return everything that was collected as JSON, for `restore`."""
         unseen: list[JsonValue] = [[text, truth_only] for text, truth_only in self.unseen]
         first: list[JsonValue] = [list(texts) for texts in self._first.values()]
-        return [[*self._counts.values()], first, [*self._flags.values()], unseen]
+        boxes: list[JsonValue] = [{**own} for own in self._boxes]
+        return [[*self._counts.values()], first, [*self._flags.values()], unseen, boxes]
 
     def restore(self, state: Sequence[JsonValue]) -> None:
         """Take what another object with the same rules collected; raise `ValueError` if invalid."""
         match state:
-            case [[*counts], [*first], [*flags], [*unseen]]:
+            case [[*counts], [*first], [*flags], [*unseen], [*boxes]]:
                 if not all(type(count) is int for count in (*counts, *flags)):
                     raise ValueError("warnings must be counted")
                 self._counts = dict(zip(self._counts, cast("list[int]", counts), strict=True))
@@ -228,8 +239,12 @@ class CaseWarnings:
                     self._first[problem] = [str(text) for text in cast("list[str]", texts)]
                 known = {(str(text), bool(only)) for text, only in cast("list[list[str]]", unseen)}
                 self.unseen = {key: path for key, path in self.unseen.items() if key in known}
+                self._boxes = [
+                    {path: bool(is_box) for path, is_box in cast("JsonObject", own).items()}
+                    for own in boxes
+                ]
             case _:
-                raise ValueError("warnings must be four lists")
+                raise ValueError("warnings must be five lists")
 
     def errors(self) -> list[str]:
         """Return a warning for each of the first few cases with a problem, and one with a count."""
@@ -248,6 +263,21 @@ class CaseWarnings:
             if number
         ]
 
+    def box_note(self, lists: Mapping[str, Aligner]) -> list[str]:
+        """Return a note that names the lists which are boxes, but are compared as four numbers."""
+        are_boxes: dict[str, bool] = {}
+        for own in self._boxes:
+            for path, is_box in own.items():
+                are_boxes[path] = are_boxes.get(path, True) and is_box
+        paths = [
+            path
+            for path, is_box in are_boxes.items()
+            if is_box and (aligner := lists.get(path)) is not None and aligner.name == "sequence"
+        ]
+        if not paths:
+            return []
+        return [f"four numbers that form boxes: {_first_few(paths)}; to compare overlap: {_IOU}"]
+
     def _add_case(self, problem: str, text: str) -> None:
         self._counts[problem] += 1
         if self._counts[problem] <= _NAMED:
@@ -264,6 +294,25 @@ class CaseWarnings:
             overall = result.evaluator_results[0].score  # safety without evaluators
         reason = overall.reasoning if overall is not None and self._values else ""
         return reason or "error"
+
+
+def _number_lists(value: JsonValue | Missing, path: str) -> Iterator[tuple[str, bool]]:
+    """Yield the path of each list of numbers in a document, and whether all lists there are boxes.
+
+    Null and an empty list say nothing.
+    """
+    are_boxes: dict[str, bool] = {}
+    waiting: list[tuple[str, JsonValue | Missing]] = [(path, value)]
+    while waiting:
+        where, inner = waiting.pop()
+        if isinstance(inner, dict):
+            waiting += [(join(where, key), own) for key, own in inner.items()]
+        elif isinstance(inner, list) and inner and _NUMBERS.issuperset(map(type, inner)):
+            is_box = BoxFormat.XYXY in box_formats(inner)
+            are_boxes[where or ROOT] = are_boxes.get(where or ROOT, True) and is_box
+        elif isinstance(inner, list):
+            waiting += [(f"{where}[]", own) for own in inner if isinstance(own, dict | list)]
+    yield from are_boxes.items()
 
 
 def _find_document(
