@@ -12,7 +12,9 @@ from fieldmark.analyses.compare import compare_case, compare_many, read_cases
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.score import score_with
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.shown_run import provider_names
 from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.provider_set import ProviderSet
 from fieldmark.runs.run_options import complete_options
 from fieldmark.runs.settings import resolve_settings
 from fieldmark.runs.warnings import pair_warnings
@@ -96,9 +98,11 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
         response = {"ranking": ranked.to_dict()}
     if request.view:
         response["views"] = [pair_view(result, settings.rules) for result in results]
+    providers = ProviderSet(settings.rules, settings.safety)
     return {
         "convention": settings.convention.name,
         "depth": settings.rules.depth,
         **response,
+        "providers": list[JsonValue](provider_names(providers.identities())),
         "warnings": [*pair_warnings(results, settings.rules), *settings.warnings],
     }
