@@ -35,7 +35,7 @@ from fieldmark.report.document import (
     Tone,
     value_of,
 )
-from fieldmark.report.metric_titles import METRIC_TITLES, metric_note, rqs_formula
+from fieldmark.report.metric_titles import METRIC_TITLES, RQS_DIGITS, metric_note, rqs_formula
 from fieldmark.report.run_document import judge_blocks, slice_blocks
 from fieldmark.report.tables import (
     ATTRIBUTE_COLUMNS,
@@ -419,7 +419,8 @@ def headline(summary: Summary) -> str:
     for name in shown:
         maximum = f" of {number(summary.quality.rqs_max, 2)}" if name == "rqs" else ""
         note = metric_note(summary, name)
-        value = f"{METRIC_TITLES[name]} {number(metrics[name])}{maximum}"
+        digits = RQS_DIGITS if name == "rqs" else 3
+        value = f"{METRIC_TITLES[name]} {number(metrics[name], digits)}{maximum}"
         parts.append(f"{value} ({note})" if note else value)
     counts = f"{cases.scored:,} of {plural(cases.total, 'case')} scored, {cases.perfect:,} perfect"
     return "; ".join(

@@ -14,7 +14,7 @@ from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.manifest import Manifest, run_title
 from fieldmark.values.text import plural
 
-__all__ = ["ShownRun", "comparators_by_attribute", "gates_failed_first"]
+__all__ = ["ShownRun", "comparators_by_attribute", "gates_failed_first", "provider_names"]
 
 _NO_VALUES: Final = ("case_id", "path", "decision", "by", "at", "problem")
 """The parts of a review that quote no value; a comment may."""
@@ -93,3 +93,18 @@ def comparators_by_attribute(attributes: Iterable[Attribute]) -> Mapping[str, st
     for attribute in attributes:
         names_by_path.setdefault(attribute.path, {})[attribute.comparator] = None
     return {path: ", ".join(names) for path, names in names_by_path.items()}
+
+
+def provider_names(identities: Iterable[JsonObject]) -> list[str]:
+    """Return the providers and judges of a manifest, with their models.
+
+    >>> connection = {"name": "openai", "options": {"model": "judge-1", "task": "similarity"}}
+    >>> provider_names([connection, {"name": "recorded", "options": {}}])
+    ['openai judge-1', 'recorded']
+    """
+    names = []
+    for identity in identities:
+        options = identity.get("options")
+        model = options.get("model") if isinstance(options, dict) else None
+        names.append(" ".join(str(part) for part in (identity["name"], model) if part))
+    return list(dict.fromkeys(names))

@@ -39,7 +39,7 @@ from fieldmark.report.html.mistakes import (
     types_by_count,
 )
 from fieldmark.report.html.value_encoding import embedded, truncate
-from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
+from fieldmark.report.shown_run import ShownRun, comparators_by_attribute, provider_names
 from fieldmark.report.tables import cost_facts
 from fieldmark.runs.case_result import date_orders
 
@@ -282,6 +282,7 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
             ["finished", manifest.finished_at],
             ["fieldmark", manifest.fieldmark],
             ["Python", manifest.python],
+            ["providers", ", ".join(provider_names(manifest.providers))],
         ],
     }
 

@@ -13,7 +13,9 @@ from fieldmark.analyses.remote_options import given_options
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.score import score_with
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.shown_run import provider_names
 from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.provider_set import ProviderSet
 from fieldmark.runs.run_options import DocumentOptions, complete_options
 from fieldmark.runs.warnings import pair_warnings
 from fieldmark.web.app_state import AppState, StateDependency
@@ -98,9 +100,11 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
     if request.view:
         response["views"] = [pair_view(result, settings.rules) for result in results]
     notes = dict.fromkeys(note for result in results for note in result.notes)
+    providers = ProviderSet(settings.rules, settings.safety)
     return {
         "convention": settings.convention.name,
         "depth": settings.rules.depth,
         **response,
+        "providers": list[JsonValue](provider_names(providers.identities())),
         "warnings": [*notes, *pair_warnings(results, settings.rules), *settings.warnings],
     }

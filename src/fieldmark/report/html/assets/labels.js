@@ -79,6 +79,11 @@ export function rate(value, digits = 3) {
   return value === null || value === undefined ? DASH : value.toFixed(digits);
 }
 
+// The response quality score has the four digits of its documented example.
+export function metricText(name, value) {
+  return rate(value, /^(quality\.)?rqs$/.test(name) ? 4 : 3);
+}
+
 export function pValue(value) {
   return value !== null && value !== undefined && value < 0.001 ? "<0.001" : rate(value);
 }
