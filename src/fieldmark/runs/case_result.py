@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
@@ -124,6 +124,7 @@ class CaseResult:
             infinite.
         confidences: The confidence of each value of the candidate by position, `None` for a value
             without one, in a run with confidences.
+        find_warnings: Returns further warnings for a case that was compared alone.
 
     >>> import fieldmark as fm
     >>> result = fm.compare({"total": 10, "vendor": "Acme"}, {"total": 10, "vendor": "Acne"})
@@ -143,6 +144,9 @@ class CaseResult:
     has_values: Annotated[bool, EXCLUDED] = field(default=True, repr=False)
     non_finite: Annotated[frozenset[int], EXCLUDED] = field(default=frozenset(), repr=False)
     confidences: Annotated[Mapping[int, float | None] | None, EXCLUDED] = field(
+        default=None, repr=False
+    )
+    find_warnings: Annotated[Callable[[CaseResult], Sequence[str]] | None, EXCLUDED] = field(
         default=None, repr=False
     )
 
@@ -240,12 +244,17 @@ class CaseResult:
     @property
     @computed_field()
     def warnings(self) -> tuple[str, ...]:
-        """Reasons to doubt the scores of this case; they quote no value."""
+        """Reasons to doubt the scores of this case; they quote no value.
+
+        The result of `compare` also names configured paths that neither document has.
+        """
         texts = [text for result in self.evaluator_results for text in result.score.warnings]
         if any(
             comparison.note == INJECTION_NOTE for comparison in self.outcomes.comparisons.values()
         ):
             texts.append(INJECTION_WARNING)
+        if self.find_warnings is not None:
+            texts += self.find_warnings(self)
         return tuple(dict.fromkeys(texts))
 
     @property

@@ -294,7 +294,8 @@ def _named(case: Case) -> str:
 def pair_warnings(results: Sequence[CaseResult], rules: Rules) -> list[str]:
     """Return warnings that compared documents do not have the same structure or a configured path.
 
-    All candidates have the same expected document.
+    All candidates have the same expected document. A path that need not exist is only named if it
+    looks misspelled: there is a similar path, which has no rule of its own.
     """
     facts: dict[str, Counter[int]] = {}
     read = 0
@@ -303,9 +304,14 @@ def pair_warnings(results: Sequence[CaseResult], rules: Rules) -> list[str]:
         for cell in result.outcomes.cells:
             path = result.attributes.path(cell >> CELL_BITS)
             facts.setdefault(path, Counter())[cell & FACT_MASK] += 1
-    required = [rule.path for rule in rules.fields if is_required(rule)]
+    required = {rule.path: is_required(rule) for rule in rules.fields}
     in_pairs = [missing_in_pair(result.case, required) for result in results]
-    missing = [path for path in in_pairs[0] if all(path in own for own in in_pairs)]
+    missing = [
+        path
+        for path in in_pairs[0]
+        if all(path in own for own in in_pairs)
+        and (required[path.path] or (path.nearest and path.nearest not in required))
+    ]
     return [*structural_warnings(facts, read=read, rows=False), *map(str, missing)]
 
 

@@ -36,6 +36,15 @@ _MAX_REASON: Final = 2_000
 _REFUSALS: Final = frozenset({400, 404, 415, 422, 500, 501})
 _FORMAT: Final = re.compile(r"response_?format|json_?schema|json_?object|grammar", re.IGNORECASE)
 """Words in the error of an endpoint that does not support a response format."""
+_UNSUPPORTED: Final = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|max_completion_tokens", re.IGNORECASE
+)
+_WITHOUT: Final[Mapping[str, str]] = {
+    "max_tokens": "{{max_tokens: null, max_completion_tokens: {limit}}}",
+    "temperature": "{{temperature: null}}",
+    "seed": "{{seed: null}}",
+}
+"""The value of `request` for an endpoint that does not support a parameter."""
 _THINKING: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _FENCE: Final = re.compile(
     r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL | re.IGNORECASE
@@ -206,9 +215,21 @@ def request_chat(
         except LlmCallError as error:
             unsupported = error.refused in _REFUSALS and _FORMAT.search(str(error))
             if not (unsupported and connection.offered_formats.refuse(used)):
-                raise
+                raise _with_request_hint(error, connection) from None
         else:
             return ChatResponse(body, call, used)
+
+
+def _with_request_hint(error: LlmCallError, connection: ChatConnection) -> LlmCallError:
+    """Return the error of an endpoint that rejects a parameter with the option that changes it."""
+    text = str(error)
+    if error.refused not in _REFUSALS or not _UNSUPPORTED.search(text):
+        return error
+    for name, value in _WITHOUT.items():
+        if name not in connection.request and re.search(rf"\b{name}\b", text):
+            shown = value.format(limit=connection.max_reply_tokens)
+            return LlmCallError(f"{text}; set request: {shown} for this model", error.refused)
+    return error
 
 
 def response_text(body: JsonObject) -> str:

@@ -8,14 +8,13 @@ from pathlib import Path
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from fieldmark.analyses.compare import compare_case, compare_many, read_cases
+from fieldmark.analyses.compare import compare_case, compare_many, read_cases, warnings_of
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.score import score_with
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.run_options import complete_options
 from fieldmark.runs.settings import resolve_settings
-from fieldmark.runs.warnings import pair_warnings
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.request_models import EvaluateExportRequest, EvaluateRequest
 from fieldmark.web.response_models import EvaluationResponse, errors
@@ -100,5 +99,5 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
         "convention": settings.convention.name,
         "depth": settings.rules.depth,
         **response,
-        "warnings": [*pair_warnings(results, settings.rules), *settings.warnings],
+        "warnings": list(warnings_of(settings, *results)),
     }
