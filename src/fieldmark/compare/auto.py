@@ -126,6 +126,11 @@ class Auto:
         object.__setattr__(other, "_semantic", self._semantic.sharing(memo))
         return other
 
+    @property
+    def source(self) -> SimilaritySource:
+        """The source of similarities: the memo if there is one, otherwise the provider."""
+        return self._semantic.source
+
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
         """Grade many pairs with one call to the provider."""
         return self._semantic.ask(pairs)
