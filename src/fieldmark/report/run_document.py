@@ -39,6 +39,7 @@ from fieldmark.report.document import (
 from fieldmark.report.metric_titles import SHORT_TITLES, evaluator_note, metric_note, rqs_formula
 from fieldmark.report.tables import (
     DASH,
+    RQS_DIGITS,
     TOP_HINT,
     AttributeRow,
     attribute_rows,
@@ -184,7 +185,7 @@ def _score_tables(summary: Summary) -> tuple[list[Table], str]:
     has_rqs = rqs_leads or "safety" not in summary.flags
     if has_rqs:
         maximum = number(quality.rqs_max, 2)
-        qualities["rqs"] = ("RQS", f"{number(quality.rqs)} of {maximum}")
+        qualities["rqs"] = ("RQS", f"{number(quality.rqs, RQS_DIGITS)} of {maximum}")
     else:
         del qualities["safety"]  # nothing was judged
     counts = summary.errors_by_type._asdict().items()

@@ -49,7 +49,9 @@ def normalization(name: str, options: JsonObject | None) -> str:
     'case, whitespace and Unicode form are ignored; also ignored: accents'
     """
     text = ""
-    if name in STRATEGIES:
+    if name == "FUZZY" and (options is None or "provider" in options):
+        name = "semantic" if options else ""  # by a model, or not known
+    elif name in STRATEGIES:
         name = str(getattr(strategy_word(name), "means", name))
     if registry.canonical(Plugin.COMPARATORS, name) is not None:
         with suppress(ConfigError):  # a plug-in that cannot be loaded

@@ -62,6 +62,7 @@ from fieldmark.runs.warnings import (
     UnusedPath,
     export_notes,
     list_notes,
+    provider_notes,
     structural_warnings,
     unused_rules,
     with_confidence,
@@ -198,7 +199,8 @@ def run_session(
                 lists={path: describe(aligner) for path, aligner in session.lists.items()},
                 before_end=partial(before_end, directory, summary),
             )
-    notes = [*prepared.stream.notes, *export_notes(summary.exports)]
+    notes = [*provider_notes(prepared.settings.rule_sets)]
+    notes += [*prepared.stream.notes, *export_notes(summary.exports)]
     notes += [*list_notes(session.lists), *session.notes]
     unnamed = prepared.providers.unnamed_functions
     if directory is not None and unnamed:

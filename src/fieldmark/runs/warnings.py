@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.compare.exact import Ignore
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
+from fieldmark.compare.providers import Lexical
 from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import Location, OptionHint, OptionPhrase, OptionText, with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
@@ -106,6 +107,8 @@ _SUSPICIOUS_CASE: Final = (
     "had strings that look like instructions to the judge; review these cases",
 )
 _VACUOUS: Final = ("case", "had nothing to score and passed by default")
+_WORDS: Final = ("FUZZY", "SEMANTIC")
+"""The words of strategy files that ask a provider."""
 _ALIGNED: Final[Mapping[str, str]] = {
     "index": "list items aligned by position",
     "sequence": "list items aligned in order (lists of numbers, dates or lists)",
@@ -598,6 +601,28 @@ class DocumentPaths:
     def nearest(self, path: str) -> str:
         """Return the most similar path that exists, or an empty string."""
         return nearest(path.removeprefix("**.").replace("[*]", "[]"), self._attributes) or ""
+
+
+def provider_notes(rule_sets: Iterable[Rules]) -> list[str]:
+    """Return a note if FUZZY or SEMANTIC of strategy files were compared without a model."""
+    comparators = [
+        getattr(comparator, "inner", comparator)
+        for rules in rule_sets
+        for comparator in (rules.default, *(rule.comparator for rule in rules.fields))
+    ]
+    words = {
+        comparator.name
+        for comparator in comparators
+        if comparator is not None
+        and comparator.name in _WORDS
+        and isinstance(getattr(comparator, "provider", None), Lexical | None)
+    }
+    if not words:
+        return []
+    named = " and ".join(word for word in _WORDS if word in words)
+    return [
+        f"{named} compared by the built-in similarity, without a model; set a provider to ask one"
+    ]
 
 
 def export_notes(exports: Iterable[ReadExport]) -> list[str]:

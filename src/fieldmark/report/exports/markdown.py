@@ -25,6 +25,7 @@ from fieldmark.report.render import counts_and_rates, document_markdown, headlin
 from fieldmark.report.run_document import confidence_blocks, judge_blocks, slice_blocks
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
+    RQS_DIGITS,
     AttributeRow,
     attribute_rows,
     gate_text,
@@ -103,6 +104,7 @@ def markdown(run: ShownRun) -> str:
     lines = [
         *_head(run),
         *_metrics(summary),
+        *(["", f"Providers: {in_code(run.providers)}"] if run.providers else ()),
         *_detection(summary),
         *_evaluators(summary),
         *(["", judged] if judged else []),
@@ -149,7 +151,8 @@ def _metrics(summary: Summary) -> Iterator[str]:
     yield f"| Metric | Value |{' 95% CI |' if bounded else ''} |"
     yield f"|---|--:|{'--:|' if bounded else ''}---|"
     for tile in shown:
-        value = f"{tile.value:,}" if isinstance(tile.value, int) else number(tile.value)
+        digits = RQS_DIGITS if tile.label == "RQS" else 3
+        value = f"{tile.value:,}" if isinstance(tile.value, int) else number(tile.value, digits)
         maximum = "" if tile.maximum is None else f" of {number(tile.maximum, 2)}"
         bounds = f" {' to '.join(map(number, tile.interval or ()))} |" if bounded else ""
         note = f" (**{tile.note}**)" if tile.note else ""

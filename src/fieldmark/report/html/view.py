@@ -268,6 +268,7 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
         "evaluators": evaluator_lines(summary),
         "provenance": [
             ["command", manifest.command],
+            ["providers", run.providers],
             ["status", manifest.status],
             ["started", manifest.started_at],
             ["finished", manifest.finished_at],

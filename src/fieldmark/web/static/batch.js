@@ -5,7 +5,7 @@ import { request } from "./api.js";
 import { query, warningLine } from "./case_links.js";
 import { ask } from "./dialogs.js";
 import { button, choice, data, el, labelled, replace, section, select } from "./dom.js";
-import { bytes, moment, plural, rate, whole } from "./labels.js";
+import { bytes, metricText, moment, plural, whole } from "./labels.js";
 import { FAILURE_TEXTS, leftOutText } from "./overview.js";
 import { empty, problem, sentence } from "./page.js";
 import * as drafts from "./rules_draft.js";
@@ -202,7 +202,7 @@ function statusText({ state, cases, bytes_read: read, bytes_total: all, result, 
   if (state === "cancelled") return result ? `Cancelled after ${plural(cases, "case")}, which ${cases === 1 ? "is" : "are"} kept in an interrupted run.${result.saved ? "" : " Temporary: deleted when the server stops."}` : "Cancelled. Nothing was kept.";
   if (state === "failed") return "Failed.";
   const { summary, headline, passed, saved, notes } = result;
-  const metrics = headline.map(({ label, value, most, note }) => `${label} ${rate(value)}${most ? ` of ${Number(most.toFixed(4))}` : ""}${note ? ` (${note})` : ""}`);
+  const metrics = headline.map(({ label, value, most, note }) => `${label} ${metricText(label, value)}${most ? ` of ${Number(most.toFixed(4))}` : ""}${note ? ` (${note})` : ""}`);
   const left = leftOutText(summary.cases);
   const gates = passed ? (summary.gates.length ? " All gates passed." : "") : ` Failed: ${summary.failures.map((failure) => FAILURE_TEXTS[failure]).join("; ")}.`;
   return `${plural(summary.cases.total, "case")}: ${metrics.join(", ")}. Convention ${summary.convention.name}.${left && ` ${sentence(left)}`}${gates}${saved ? "" : " Temporary: deleted when the server stops."} ${notes.map((note) => `${sentence(note)} `).join("")}${moment(createdAt)}`;

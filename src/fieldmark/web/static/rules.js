@@ -159,7 +159,8 @@ function addRules(rules, verb, why = {}) {
 async function exportRules() {
   try {
     const { rules } = await request("/api/strategies/check", { method: "POST", body: drafts.fileOf(draft) });
-    download("rules.json", `${JSON.stringify(rules, null, 2)}\n`);
+    // The provider is the server's: the name of the file says which one the rules were made with.
+    download(workspace.provider === "lexical" ? "rules.json" : `rules.${workspace.provider}.json`, `${JSON.stringify(rules, null, 2)}\n`);
   } catch (error) {
     replace(problems, problem(error));
   }

@@ -76,7 +76,12 @@ export function whole(number) {
 }
 
 export function rate(value, digits = 3) {
-  return value === null || value === undefined ? DASH : value.toFixed(digits);
+  return value === null || value === undefined ? DASH : Number(value.toFixed(12)).toFixed(digits);
+}
+
+// A metric as every page shows it: the RQS has four digits (RQS_DIGITS of report/tables.py).
+export function metricText(label, value, digits = 3) {
+  return rate(value, label === "RQS" ? 4 : digits);
 }
 
 export function pValue(value) {

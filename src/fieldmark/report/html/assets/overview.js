@@ -5,7 +5,7 @@ import { barList, gauge, stackedBar } from "./charts.js";
 import { fieldPath, repeatedErrors } from "./document_tree.js";
 import { el, section, spoken } from "./dom.js";
 import { heatMap } from "./heat_map.js";
-import { changeNumber, DASH, ERROR_NAMES, mark, mistakesIn, outcomeOf, OUTCOMES, outcomeWord, pathText, plural, rate, reasonText, signed, whole } from "./labels.js";
+import { changeNumber, DASH, ERROR_NAMES, mark, metricText, mistakesIn, outcomeOf, OUTCOMES, outcomeWord, pathText, plural, rate, reasonText, signed, whole } from "./labels.js";
 import { tableNode } from "./table.js";
 import { kindOf } from "./value_encoding.js";
 import { bothValues, shown } from "./values.js";
@@ -113,7 +113,7 @@ function tileNode({ label, value, meaning, interval, most, before, note, is_resu
   return el("div", { class: "tile" },
     el("dt", null, label),
     el("dd", null,
-      el("span", { class: "metric", "data-metric": label.toLowerCase() }, count ? whole(value) : rate(value, digits), most !== undefined && el("span", { class: "out-of" }, ` of ${Number(most.toFixed(4))}`)),
+      el("span", { class: "metric", "data-metric": label.toLowerCase() }, count ? whole(value) : metricText(label, value, digits), most !== undefined && el("span", { class: "out-of" }, ` of ${Number(most.toFixed(4))}`)),
       note && el("span", { class: "tile-note" }, note),
       before !== undefined && el("span", { class: "change" }, change === null ? DASH : `${Math.abs(change) < 1e-9 ? "=" : change > 0 ? "▲" : "▼"} ${count ? signed(change, 0) : changeNumber(before, value)}`),
       !count && gauge(value === null || !isResult ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),
