@@ -31,6 +31,7 @@ __all__ = [
     "comparator",
     "create",
     "load",
+    "load_class",
     "names",
     "options",
     "provider",
@@ -239,7 +240,7 @@ def load(kind: Plugin, name: str) -> type:
             f"plug-in {canonical_name!r}: {registered.conflict}",
             hint="uninstall one of the two packages",
         )
-    return _load(registered.target, canonical_name)
+    return load_class(registered.target, canonical_name)
 
 
 def strategies(kind: Plugin) -> Iterator[tuple[str, type]]:
@@ -256,7 +257,7 @@ def registrations() -> Iterator[tuple[Registration, type | str]]:
             try:
                 yield (
                     registration,
-                    registration.conflict or _load(registration.target, registration.name),
+                    registration.conflict or load_class(registration.target, registration.name),
                 )
             except ConfigError as error:
                 yield registration, str(error)
@@ -283,7 +284,7 @@ def with_safety(name: str) -> type | None:
     >>> with_safety("field_accuracy") is None
     True
     """
-    return _load(_SAFE[name], name) if name in _SAFE else None
+    return load_class(_SAFE[name], name) if name in _SAFE else None
 
 
 @cache
@@ -326,7 +327,8 @@ def _registrations(kind: Plugin) -> Iterator[Registration]:
 
 
 @cache
-def _load(target: str, name: str) -> type:
+def load_class(target: str, name: str) -> type:
+    """Return the class that a target names as `module:Class`."""
     module, _, attribute = target.partition(":")
     try:
         strategy = getattr(importlib.import_module(module), attribute)

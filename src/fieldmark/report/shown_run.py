@@ -47,7 +47,8 @@ class ShownRun:
     def without_values(self) -> ShownRun:
         """Return the run with paths and scores, without anything that may quote a document.
 
-        Options are removed from the manifest, because they may contain examples. Warnings are only
+        Options are removed from the manifest, because they may contain examples; of providers,
+        the names and models remain. Warnings are only
         counted and classes of detected regions are removed, because both may contain values.
         """
         manifest, summary, cases = self.manifest, self.summary, self.cases
@@ -64,6 +65,7 @@ class ShownRun:
                 fieldmark=manifest.fieldmark,
                 python=manifest.python,
                 convention=manifest.convention,
+                providers=tuple(map(_without_options, manifest.providers)),
                 eval=manifest.eval,
                 inputs=manifest.inputs,
                 limits=manifest.limits,
@@ -80,6 +82,12 @@ class ShownRun:
                 input_warnings=(),
             ),
         )
+
+
+def _without_options(provider: JsonObject) -> JsonObject:
+    options = provider.get("options")
+    kept = {"model": options["model"]} if isinstance(options, dict) and "model" in options else {}
+    return {"name": provider.get("name"), "options": kept}
 
 
 def gates_failed_first(summary: Summary) -> list[GateResult]:

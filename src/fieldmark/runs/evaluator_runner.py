@@ -299,24 +299,24 @@ class EvaluatorRunner:
                     score_or_error("", partial(_accumulated, accumulator, case))
 
     def evaluate(
-        self, results: Sequence[CaseResult], *, stored: bool = False
+        self, results: Sequence[CaseResult], *, stored: Sequence[bool] | None = None
     ) -> Sequence[CaseResult]:
         """Return the results with the scores of all evaluators, in the same order.
 
-        `stored` results already have scores and are only counted. A case without a candidate
-        because its target failed is already an error.
+        Results that are `stored` already have scores and are only counted. A case without a
+        candidate because its target failed is already an error.
         """
-        if stored:
-            self.accumulate(result.case for result in results)
-        else:
-            pending = [
-                None if result.case.input is CaseInput.FAILED else self._start_case(result)
-                for result in results
-            ]
-            results = [
-                result if finish is None else finish()
-                for result, finish in zip(results, pending, strict=True)
-            ]
+        has_scores = [False] * len(results) if stored is None else stored
+        pending = [
+            None if known or result.case.input is CaseInput.FAILED else self._start_case(result)
+            for result, known in zip(results, has_scores, strict=True)
+        ]
+        scored: list[CaseResult] = []
+        for result, known, finish in zip(results, has_scores, pending, strict=True):
+            if known:
+                self.accumulate([result.case])
+            scored.append(result if finish is None else finish())
+        results = scored
         self._totals.add(results)
         for result in results:
             self.documents.add(result.case)

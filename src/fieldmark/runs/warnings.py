@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.compare.exact import Ignore
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
+from fieldmark.compare.providers import Lexical
 from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import Location, OptionHint, OptionPhrase, OptionText, with_hint
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
@@ -112,6 +113,8 @@ _IOU: Final = "match: iou"
 _NUMBERS: Final = frozenset((int, float))
 _MAX_BOX_CASES: Final = 100
 """The number of cases whose ground truth is searched for boxes."""
+_WORDS: Final = ("FUZZY", "SEMANTIC")
+"""The words of strategy files that ask a provider."""
 _ALIGNED: Final[Mapping[str, str]] = {
     "index": "list items aligned by position",
     "sequence": "list items aligned in order (lists of numbers, dates or lists)",
@@ -343,7 +346,8 @@ def _named(case: Case) -> str:
 def pair_warnings(results: Sequence[CaseResult], rules: Rules) -> list[str]:
     """Return warnings that compared documents do not have the same structure or a configured path.
 
-    All candidates have the same expected document.
+    All candidates have the same expected document. A path that need not exist is only named if it
+    looks misspelled: there is a similar path, which has no rule of its own.
     """
     facts: dict[str, Counter[int]] = {}
     read = 0
@@ -352,9 +356,14 @@ def pair_warnings(results: Sequence[CaseResult], rules: Rules) -> list[str]:
         for cell in result.outcomes.cells:
             path = result.attributes.path(cell >> CELL_BITS)
             facts.setdefault(path, Counter())[cell & FACT_MASK] += 1
-    required = [rule.path for rule in rules.fields if is_required(rule)]
+    required = {rule.path: is_required(rule) for rule in rules.fields}
     in_pairs = [missing_in_pair(result.case, required) for result in results]
-    missing = [path for path in in_pairs[0] if all(path in own for own in in_pairs)]
+    missing = [
+        path
+        for path in in_pairs[0]
+        if all(path in own for own in in_pairs)
+        and (required[path.path] or (path.nearest and path.nearest not in required))
+    ]
     return [*structural_warnings(facts, read=read, rows=False), *map(str, missing)]
 
 
@@ -641,6 +650,28 @@ class DocumentPaths:
     def nearest(self, path: str) -> str:
         """Return the most similar path that exists, or an empty string."""
         return nearest(path.removeprefix("**.").replace("[*]", "[]"), self._attributes) or ""
+
+
+def provider_notes(rule_sets: Iterable[Rules]) -> list[str]:
+    """Return a note if FUZZY or SEMANTIC of strategy files were compared without a model."""
+    comparators = [
+        getattr(comparator, "inner", comparator)
+        for rules in rule_sets
+        for comparator in (rules.default, *(rule.comparator for rule in rules.fields))
+    ]
+    words = {
+        comparator.name
+        for comparator in comparators
+        if comparator is not None
+        and comparator.name in _WORDS
+        and isinstance(getattr(comparator, "provider", None), Lexical | None)
+    }
+    if not words:
+        return []
+    named = " and ".join(word for word in _WORDS if word in words)
+    return [
+        f"{named} compared by the built-in similarity, without a model; set a provider to ask one"
+    ]
 
 
 def export_notes(exports: Iterable[ReadExport]) -> list[str]:

@@ -58,6 +58,10 @@ class UnusableResponseError(Exception):
         super().__init__(message)
 
 
+class NoAnswerError(UnusableResponseError):
+    """A model refused to answer, or its answer was filtered or empty."""
+
+
 LLM_ERRORS: Final = (LlmCallError, UnusableResponseError, CacheError)
 """The errors that a request to a model can raise."""
 

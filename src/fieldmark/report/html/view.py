@@ -277,12 +277,12 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
         "evaluators": evaluator_lines(summary),
         "provenance": [
             ["command", manifest.command],
+            ["providers", ", ".join(provider_names(manifest.providers))],
             ["status", manifest.status],
             ["started", manifest.started_at],
             ["finished", manifest.finished_at],
             ["fieldmark", manifest.fieldmark],
             ["Python", manifest.python],
-            ["providers", ", ".join(provider_names(manifest.providers))],
         ],
     }
 

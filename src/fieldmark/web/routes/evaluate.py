@@ -8,7 +8,13 @@ from pathlib import Path
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from fieldmark.analyses.compare import compare_many, compare_read, read_options, read_pairs
+from fieldmark.analyses.compare import (
+    compare_many,
+    compare_read,
+    read_options,
+    read_pairs,
+    warnings_of,
+)
 from fieldmark.analyses.remote_options import given_options
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.score import score_with
@@ -17,7 +23,6 @@ from fieldmark.report.shown_run import provider_names
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.provider_set import ProviderSet
 from fieldmark.runs.run_options import DocumentOptions, complete_options
-from fieldmark.runs.warnings import pair_warnings
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.request_models import EvaluateExportRequest, EvaluateRequest
 from fieldmark.web.response_models import EvaluationResponse, errors
@@ -106,5 +111,5 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
         "depth": settings.rules.depth,
         **response,
         "providers": list[JsonValue](provider_names(providers.identities())),
-        "warnings": [*notes, *pair_warnings(results, settings.rules), *settings.warnings],
+        "warnings": [*notes, *warnings_of(settings, *results)],
     }
