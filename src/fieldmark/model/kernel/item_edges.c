@@ -442,16 +442,30 @@ known_similarity(const Search *search, const Column *column, uint32_t candidate_
 
 #define ROUNDING 1e-5 /* more than that of a float bound, for each leaf */
 
+/* Of how many leaves the mean similarity must be at least the minimum: those of both items, or the
+   match fields that both have. */
+static int
+decisive_leaves(const Search *search, const Item *expected, const Item *candidate)
+{
+    return bit_count(search->node->one_sided < 0.0 ? expected->paths | candidate->paths
+                                                   : expected->paths & candidate->paths);
+}
+
 /* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
  * minimum similarity. */
 static int
 find_weight(const Search *search, const Item *expected, const Item *candidate,
             uint32_t candidate_index, double min_similarity, double *weight)
 {
-    double leaves = bit_count(expected->paths | candidate->paths), total = 0.0, spare;
+    int leaves = bit_count(expected->paths | candidate->paths);
+    int decisive = decisive_leaves(search, expected, candidate);
+    double total = 0.0, one_sided = (leaves - decisive) * search->node->one_sided, spare;
     double similar[MOST_PATHS];
-    leaves = leaves > 0.0 ? leaves : 1.0;
-    spare = (double)search->settled[candidate_index] - (min_similarity - ROUNDING) * leaves;
+    if (2 * decisive < leaves) {
+        *weight = 0.0;
+        return DONE;
+    }
+    spare = (double)search->settled[candidate_index] - (min_similarity - ROUNDING) * decisive;
     *weight = -1.0;
     for (uint32_t i = 0; i < search->order_number; i++) {
         const Column *column = &search->columns[search->order[i]];
@@ -489,8 +503,9 @@ find_weight(const Search *search, const Item *expected, const Item *candidate,
         }
     }
     if (spare >= 0.0) {
-        *weight = (total + (double)search->equal[candidate_index]) / leaves * WEIGHT_UNIT + TO_WHOLE
-                  - TO_WHOLE;
+        total += (double)search->equal[candidate_index];
+        *weight =
+            (total + one_sided) / (leaves > 0 ? leaves : 1) * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
     }
     return DONE;
 }
@@ -591,7 +606,7 @@ keep_near(Search *search, const Item *item, const Item *candidates, double min_s
     uint32_t kept = 0;
     for (uint32_t i = 0; i < search->near_number; i++) {
         uint32_t candidate_index = search->near[i];
-        int leaves = bit_count(item->paths | candidates[candidate_index].paths);
+        int leaves = decisive_leaves(search, item, &candidates[candidate_index]);
         double most = (double)search->settled[candidate_index];
         for (uint32_t k = 0; k < search->order_number; k++) {
             const Column *column = &search->columns[search->order[k]];
@@ -606,13 +621,13 @@ keep_near(Search *search, const Item *item, const Item *candidates, double min_s
     search->near_number = kept;
 }
 
-/* List all candidate items whose texts are similar enough for the leaves of an item alone, which
-   excludes most of them; `last` is the last column with one of its texts. */
+/* List all candidate items whose texts are similar enough for that number of leaves alone, which
+   excludes most of them; `last` is the last column with a text of the item at hand. */
 static void
-list_near(Search *search, const Item *item, uint32_t candidate_number, const Column *last,
+list_near(Search *search, int leaves, uint32_t candidate_number, const Column *last,
           double min_similarity)
 {
-    float least = (float)((min_similarity - ROUNDING) * item->number);
+    float least = (float)((min_similarity - ROUNDING) * leaves);
     const float *settled = search->settled, *row = last->own_bounds;
     uint32_t *near = search->near, kept = 0;
     Byte *is_near = search->is_near;
@@ -647,7 +662,7 @@ static int
 find_near(Search *search, const Item *item, const Item *candidates, uint32_t candidate_number,
           double min_similarity)
 {
-    double size = item->number > search->smallest ? item->number : search->smallest;
+    int leaves = (int)item->number, is_alone;
     const Column *last = set_own_texts(search, item, candidate_number);
     search->near_number = 0;
     memset(search->equal, 0, search->is_indexed ? candidate_number * sizeof *search->equal : 0);
@@ -655,10 +670,18 @@ find_near(Search *search, const Item *item, const Item *candidates, uint32_t can
     if (search->by_rules && settle_rules(search, item, candidates, candidate_number) != DONE) {
         return FAILED;
     }
-    if ((double)item->graded_number < min_similarity * size) {
+    if (search->node->one_sided < 0.0) {
+        double size = item->number > search->smallest ? item->number : search->smallest;
+        is_alone = (double)item->graded_number >= min_similarity * size;
+    } else {
+        leaves = bit_count(item->paths & search->everywhere); /* at least so many are shared */
+        is_alone =
+            leaves < (int)item->number || (double)item->graded_number >= min_similarity * leaves;
+    }
+    if (!is_alone) {
         qsort(search->near, search->near_number, sizeof *search->near, by_number);
     } else if (last != NULL) {
-        list_near(search, item, candidate_number, last, min_similarity);
+        list_near(search, leaves, candidate_number, last, min_similarity);
     } else {
         for (uint32_t j = 0; j < candidate_number; j++) {
             search->near[j] = j;
@@ -689,14 +712,16 @@ make_bounds(Search *search, uint32_t expected_number, uint32_t candidate_number)
         search->patterns[i].leaf = NULL;
     }
     search->smallest = UINT32_MAX;
+    search->everywhere = UINT64_MAX;
     for (uint32_t i = 0; i < expected_number + candidate_number; i++) {
         Item *item = &search->items[i];
         item->paths = 0;
         for (uint32_t k = 0; k < item->number; k++) {
             item->paths |= (uint64_t)1 << item->leaves[k].path;
         }
-        if (i >= expected_number && item->number < search->smallest) {
-            search->smallest = item->number;
+        if (i >= expected_number) {
+            search->everywhere &= item->paths;
+            search->smallest = item->number < search->smallest ? item->number : search->smallest;
         }
     }
     return DONE;
