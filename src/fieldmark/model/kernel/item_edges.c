@@ -206,6 +206,15 @@ most_common(const Column *column, const uint32_t *letters, uint32_t candidate_nu
     return common;
 }
 
+/* Add the similarities of a path for the candidate items that lack it. */
+static void
+add_missing(const Column *column, uint32_t candidate_number, float *bounds)
+{
+    for (uint32_t j = 0; column->missing != NULL && j < candidate_number; j++) {
+        bounds[j] += column->missing[j];
+    }
+}
+
 /* Set the upper bounds of the similarity of a text with those of the candidate items, which is at
    most the number of letters in common, divided by the length of the longer text. The loops over
    candidate items are such that compilers use vectors. */
@@ -222,12 +231,14 @@ set_bounds(const Search *search, const Column *column, const Leaf *leaf, uint32_
             bounds[j] = (float)most_common(column, letters, candidate_number, j)
                         * (shares[j] < share ? shares[j] : share);
         }
+        add_missing(column, candidate_number, bounds);
         return;
     }
     count_common(column, letters, candidate_number, search->common);
     for (uint32_t j = 0; j < candidate_number; j++) {
         bounds[j] = (float)search->common[j] * (shares[j] < share ? shares[j] : share);
     }
+    add_missing(column, candidate_number, bounds);
 }
 
 /* Number the different texts of the items of one side at each path. */
@@ -307,6 +318,24 @@ make_column(Search *search, Column *column, uint32_t expected_number, uint32_t c
     return DONE;
 }
 
+/* Prepare the similarities of a column for the candidate items that lack its path. */
+static int
+make_missing(Search *search, uint32_t path, const Item *candidates, uint32_t candidate_number)
+{
+    Column *column = &search->columns[path];
+    if (search->missing == 0.0F || (search->everywhere >> path & 1)) {
+        return DONE;
+    }
+    column->missing = TAKE(search, float, candidate_number);
+    if (column->missing == NULL) {
+        return FAILED;
+    }
+    for (uint32_t j = 0; j < candidate_number; j++) {
+        column->missing[j] = candidates[j].paths >> path & 1 ? 0.0F : search->missing;
+    }
+    return DONE;
+}
+
 /* Prepare the texts of all paths, and list the paths in `order`. */
 static int
 make_columns(Search *search, uint32_t expected_number, uint32_t candidate_number)
@@ -331,7 +360,8 @@ make_columns(Search *search, uint32_t expected_number, uint32_t candidate_number
         if (column->number == 0 || column->expected_number == 0) {
             continue;
         }
-        if (make_column(search, column, expected_number, candidate_number, &budget) != DONE) {
+        if (make_column(search, column, expected_number, candidate_number, &budget) != DONE
+            || make_missing(search, path, candidates, candidate_number) != DONE) {
             return FAILED;
         }
         column->characters /= column->number + column->expected_number;
@@ -442,13 +472,13 @@ known_similarity(const Search *search, const Column *column, uint32_t candidate_
 
 #define ROUNDING 1e-5 /* more than that of a float bound, for each leaf */
 
-/* Of how many leaves the mean similarity must be at least the minimum: those of both items, or the
-   match fields that both have. */
+/* Of how many leaves the mean similarity must be at least the minimum. Of the match fields, those
+   of the expected item: where the candidate item lacks one, the bounds have the minimum. */
 static int
 decisive_leaves(const Search *search, const Item *expected, const Item *candidate)
 {
-    return bit_count(search->node->one_sided < 0.0 ? expected->paths | candidate->paths
-                                                   : expected->paths & candidate->paths);
+    return search->node->one_sided < 0.0 ? bit_count(expected->paths | candidate->paths)
+                                         : (int)expected->number;
 }
 
 /* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
@@ -458,14 +488,18 @@ find_weight(const Search *search, const Item *expected, const Item *candidate,
             uint32_t candidate_index, double min_similarity, double *weight)
 {
     int leaves = bit_count(expected->paths | candidate->paths);
-    int decisive = decisive_leaves(search, expected, candidate);
-    double total = 0.0, one_sided = (leaves - decisive) * search->node->one_sided, spare;
+    double total = 0.0, one_sided = 0.0, spare;
     double similar[MOST_PATHS];
-    if (2 * decisive < leaves) {
-        *weight = 0.0;
-        return DONE;
+    if (search->node->one_sided >= 0.0) {
+        int missing = bit_count(expected->paths ^ candidate->paths);
+        one_sided = missing * search->node->one_sided;
+        if (2 * missing > leaves) {
+            *weight = 0.0;
+            return DONE;
+        }
     }
-    spare = (double)search->settled[candidate_index] - (min_similarity - ROUNDING) * decisive;
+    spare = (double)search->settled[candidate_index]
+            - (min_similarity - ROUNDING) * decisive_leaves(search, expected, candidate);
     *weight = -1.0;
     for (uint32_t i = 0; i < search->order_number; i++) {
         const Column *column = &search->columns[search->order[i]];
@@ -558,11 +592,24 @@ count_equal(Search *search, const Item *item, const Leaf *begin)
     }
 }
 
-/* Add the leaves that a rule with a tolerance matches to what is settled. */
+/* Add what is settled besides equal leaves: match fields that the candidate items lack, unless they
+   are in a column, and the leaves that a rule with a tolerance matches. */
 static int
-settle_rules(Search *search, const Item *item, const Item *candidates, uint32_t candidate_number)
+settle(Search *search, const Item *item, const Item *candidates, uint32_t candidate_number)
 {
+    uint64_t others = item->paths & ~search->everywhere;
     memcpy(search->settled, search->equal, candidate_number * sizeof *search->settled);
+    for (uint32_t k = 0; k < search->order_number; k++) {
+        if (search->columns[search->order[k]].own != NULL) {
+            others &= ~((uint64_t)1 << search->order[k]);
+        }
+    }
+    for (uint32_t j = 0; others != 0 && j < candidate_number; j++) {
+        search->settled[j] += search->missing * (float)bit_count(others & ~candidates[j].paths);
+    }
+    if (!search->by_rules) {
+        return DONE;
+    }
     for (uint32_t k = 0; k < item->graded_number; k++) {
         uint32_t guess = item->graded[k];
         const Leaf *leaf = &item->leaves[guess];
@@ -621,13 +668,13 @@ keep_near(Search *search, const Item *item, const Item *candidates, double min_s
     search->near_number = kept;
 }
 
-/* List all candidate items whose texts are similar enough for that number of leaves alone, which
-   excludes most of them; `last` is the last column with a text of the item at hand. */
+/* List all candidate items whose texts are similar enough for the leaves of an item alone, which
+   excludes most of them; `last` is the last column with one of its texts. */
 static void
-list_near(Search *search, int leaves, uint32_t candidate_number, const Column *last,
+list_near(Search *search, const Item *item, uint32_t candidate_number, const Column *last,
           double min_similarity)
 {
-    float least = (float)((min_similarity - ROUNDING) * leaves);
+    float least = (float)((min_similarity - ROUNDING) * item->number);
     const float *settled = search->settled, *row = last->own_bounds;
     uint32_t *near = search->near, kept = 0;
     Byte *is_near = search->is_near;
@@ -662,26 +709,26 @@ static int
 find_near(Search *search, const Item *item, const Item *candidates, uint32_t candidate_number,
           double min_similarity)
 {
-    int leaves = (int)item->number, is_alone;
+    int is_alone;
     const Column *last = set_own_texts(search, item, candidate_number);
     search->near_number = 0;
     memset(search->equal, 0, search->is_indexed ? candidate_number * sizeof *search->equal : 0);
     count_equal(search, item, candidates[0].leaves);
-    if (search->by_rules && settle_rules(search, item, candidates, candidate_number) != DONE) {
+    if (search->settled != search->equal
+        && settle(search, item, candidates, candidate_number) != DONE) {
         return FAILED;
     }
     if (search->node->one_sided < 0.0) {
         double size = item->number > search->smallest ? item->number : search->smallest;
         is_alone = (double)item->graded_number >= min_similarity * size;
     } else {
-        leaves = bit_count(item->paths & search->everywhere); /* at least so many are shared */
-        is_alone =
-            leaves < (int)item->number || (double)item->graded_number >= min_similarity * leaves;
+        is_alone = (item->paths & ~search->everywhere) != 0
+                   || (double)item->graded_number >= min_similarity * item->number;
     }
     if (!is_alone) {
         qsort(search->near, search->near_number, sizeof *search->near, by_number);
     } else if (last != NULL) {
-        list_near(search, leaves, candidate_number, last, min_similarity);
+        list_near(search, item, candidate_number, last, min_similarity);
     } else {
         for (uint32_t j = 0; j < candidate_number; j++) {
             search->near[j] = j;
@@ -694,11 +741,15 @@ find_near(Search *search, const Item *item, const Item *candidates, uint32_t can
 
 /* Make room for what is known about the expected item at hand. */
 static int
-make_bounds(Search *search, uint32_t expected_number, uint32_t candidate_number)
+make_bounds(Search *search, uint32_t expected_number, uint32_t candidate_number,
+            double min_similarity)
 {
+    int by_fields = search->node->one_sided >= 0.0;
     search->upper_bounds = TAKE(search, float, candidate_number);
     search->equal = TAKE(search, float, candidate_number);
-    search->settled = search->by_rules ? TAKE(search, float, candidate_number) : search->equal;
+    search->settled =
+        search->by_rules || by_fields ? TAKE(search, float, candidate_number) : search->equal;
+    search->missing = by_fields && min_similarity > 0.0 ? (float)min_similarity : 0.0F;
     search->is_near = TAKE(search, Byte, (size_t)candidate_number + 7);
     search->near = TAKE(search, uint32_t, (size_t)candidate_number + 1);
     search->patterns = TAKE(search, Pattern, MOST_PATTERNS);
@@ -736,7 +787,7 @@ find_edges(Search *search)
     const Item *candidates = &search->items[expected_number];
     double min_weight = search->node->min_weight,
            min_similarity = min_weight / WEIGHT_UNIT - MARGIN;
-    if (make_bounds(search, expected_number, candidate_number) != DONE
+    if (make_bounds(search, expected_number, candidate_number, min_similarity) != DONE
         || make_columns(search, expected_number, candidate_number) != DONE
         || index_leaves(search, candidates, candidate_number) != DONE) {
         return FAILED;
