@@ -82,8 +82,8 @@ MAX_CHARACTER_PAIRS: Final = 200_000_000_000
 MAX_AGREEMENTS: Final = 500_000_000
 """Leaf comparisons to break ties in one alignment."""
 
-MAX_SHARED_LEAVES: Final = 2_000_000_000
-"""Equal leaves of nested lists, summed over pairs of items that are compared at once."""
+MAX_SHARED_LEAVES: Final = 1_500_000_000
+"""Equal leaves of nested lists, summed over all pairs of lists; about ten seconds."""
 
 SMALL_PAIRS: Final = 400
 """For at most this number of pairs, a loop is always faster than arrays."""

@@ -12,7 +12,7 @@ weights bit for bit.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -65,6 +65,7 @@ _NearPair: TypeAlias = tuple[int, int, int]
 
 _BLOCK: Final = 1_000_000  # similarities held in memory at once
 _LEAF_COST: Final = 400  # cost of comparing two leaves, in character pairs
+_LEAVES_PER_PAIR: Final = 16  # equal leaves of lists that are counted in the time of a pair
 _COLUMN_COST: Final = 500_000  # cost of another path, in character pairs
 _CALL_COST: Final = 50_000  # cost of calling a comparator, in character pairs
 
@@ -101,11 +102,22 @@ def edges_of_few(
     `one_sided` is the similarity of a match field that only one of two items has.
     """
     share, unequal = min_weight / WEIGHT_UNIT - _MARGIN, 1.0 if has_rules else _UNEQUAL
+    is_bounded = one_sided is None or _is_complete(expected + candidate)
     nested = _paths_of(expected + candidate, _NESTED)
-    is_bounded = not nested and (one_sided is None or _is_complete(expected + candidate))
-    near = _near(expected, candidate, share, unequal, most, is_bounded=is_bounded)
-    if near is None:
+    plain, others = (
+        (_without_lists(expected), _without_lists(candidate)) if nested else (expected, candidate)
+    )
+    near = _near(plain, others, share, unequal, most, is_bounded=is_bounded)
+    lists = _near_lists(expected, candidate, nested, share, most) if nested and is_bounded else []
+    if near is None or lists is None:
         return None
+    # The similarity is a mean of that of the lists and that of all other leaves.
+    if lists:
+        added = set(lists).difference((index, other) for index, other, _ in near)
+        near += (
+            (index, other, len(plain[index].items() & others[other].items()))
+            for index, other in sorted(added)
+        )
     graded = _paths_of(expected, _GRADED)
     nested = nested if one_sided is None else []
     edges: list[Edge] = []
@@ -139,7 +151,7 @@ def _near(
     smallest = min(sizes)
     # Items whose strings alone can reach the share need no equal leaf.
     alone = [
-        reach >= share * max(len(cells), smallest)
+        reach >= share * (max(len(cells), smallest) or 1)
         for reach, cells in zip(reaches, expected, strict=True)
     ]
     if sum(alone) * len(candidate) > most:
@@ -162,6 +174,49 @@ def _near(
             if shared + reach >= share * max(size, sizes[other]):
                 near.append((index, other, shared))
     return near
+
+
+def _without_lists(items: list[ItemLeaves]) -> list[ItemLeaves]:
+    return [
+        {path: cell for path, cell in cells.items() if type(cell) not in _NESTED} for cells in items
+    ]
+
+
+def _near_lists(
+    expected: list[ItemLeaves],
+    candidate: list[ItemLeaves],
+    nested: list[Path],
+    share: float,
+    most: int,
+) -> list[tuple[int, int]] | None:
+    """Return the pairs with lists at one path whose equal leaves can reach a share of them.
+
+    Returns `None` if more than `most` pairs of lists are counted, for each of some leaves.
+    """
+    work = most * _LEAVES_PER_PAIR
+    near: list[tuple[int, int]] = []
+    for path in nested:
+        lists, other_lists = _lists_at(path, expected), _lists_at(path, candidate)
+        shared = set(chain.from_iterable(lists.values()))
+        holders: dict[Hashable, list[int]] = defaultdict(list)
+        for other, leaves in other_lists.items():
+            for leaf in leaves & shared:
+                holders[leaf].append(other)
+        for index, leaves in lists.items():
+            own = [holders[leaf] for leaf in leaves & holders.keys()]
+            work -= sum(map(len, own))
+            if work < 0:
+                return None
+            counts = Counter(chain.from_iterable(own))
+            least = share * len(leaves)
+            near += ((index, other) for other, count in counts.items() if count >= least)
+    return near
+
+
+def _lists_at(path: Path, items: list[ItemLeaves]) -> dict[int, LeafSet]:
+    """Return the nested lists at a path, by the positions of their items."""
+    cells = ((index, item.get(path)) for index, item in enumerate(items))
+    return {index: cell for index, cell in cells if isinstance(cell, frozenset)}
 
 
 def _paths_of(items: list[ItemLeaves], types: frozenset[type]) -> list[Path]:
@@ -206,7 +261,6 @@ def _weight(
             equal_leaves -= cell == other
             similar = cell.similarity(other)
         elif type(cell) is frozenset is type(other):
-            equal_leaves -= cell == other
             similar = len(cell & other) / max(len(cell), len(other))
         total += similar
         weighted += similar * _heavier(cell, other)
@@ -288,6 +342,8 @@ def edges_of_many(
             )
     if work > MAX_CHARACTER_PAIRS:
         raise TooMuchWork
+    for path, side in right.items():
+        check_lists([cell for left in lefts if path in left for cell in left[path].sets], side.sets)
     sizes = _sizes(candidate)
     edges: list[EdgeArrays] = []
     for number, block in enumerate(blocks):
@@ -419,6 +475,14 @@ def _more_leaves(side: _Side | None, items: int) -> Integers:
     return leaves
 
 
+def check_lists(expected: Sequence[LeafSet], candidate: Sequence[LeafSet]) -> None:
+    """Raise an error if too many pairs of leaves are equal."""
+    if expected and candidate:
+        holders = Counter(chain.from_iterable(candidate))
+        if sum(holders[leaf] for cells in expected for leaf in cells) > MAX_SHARED_LEAVES:
+            raise TooMuchWork
+
+
 def shared_leaves(expected: Sequence[LeafSet], candidate: Sequence[LeafSet]) -> Floats:
     """Return the number of leaves that each expected list has in common with each candidate list.
 
@@ -436,10 +500,7 @@ def shared_leaves(expected: Sequence[LeafSet], candidate: Sequence[LeafSet]) -> 
         flat = np.fromiter(chain.from_iterable(columns), dtype=np.intp, count=ends[-1])
         return csr_array((np.ones(len(flat)), flat, ends), (len(sets), len(codes)))
 
-    left, right = incidence(expected), incidence(candidate)
-    if left.sum(axis=0) @ right.sum(axis=0) > MAX_SHARED_LEAVES:
-        raise TooMuchWork
-    counts: Floats = (left @ right.T).toarray()
+    counts: Floats = (incidence(expected) @ incidence(candidate).T).toarray()
     return counts
 
 
@@ -521,6 +582,7 @@ class EqualLeafCounter:
         others: Integers,
     ) -> Integers:
         """Return the numbers of equal leaves of nested lists at one path."""
+        check_lists(list(left.values()), list(right.values()))
         counts = np.zeros(len(places), dtype=np.intp)
         column = np.full(len(self._candidate), -1)
         column[list(right)] = np.arange(len(right))

@@ -13,7 +13,7 @@ LONG = "x" * MAX_TEXT
 def similarity(expected, candidate, match_fields=None, threshold=0.8):
     left, right = [leaves.leaves_of(item, match_fields) for item in (expected, candidate)]
     one_sided = None if match_fields is None else threshold
-    few = item_similarity.edges_of_few([left], [right], -1, 1, one_sided=one_sided)
+    few = item_similarity.edges_of_few([left], [right], -1, 4, one_sided=one_sided)
     many = item_similarity.edges_of_many([left], [right], -1, one_sided)
     assert [weight for weight, _, _ in few] == many.weights.tolist()
     return few[0][0] / item_similarity.WEIGHT_UNIT
