@@ -131,6 +131,13 @@ def test_set_aligns_only_deeply_equal_items(expected, candidate, pairs):
             id="ties-by-number-of-equal-leaves-of-nested-lists",
         ),
         pytest.param(
+            [{"l": [1, 2, 3, 4, 5, 6], "n": 1}, {"l": [1, 8, 9], "n": 2}],
+            [{"l": [7, 8, 9, 10, 11, 12]}, {"l": [3, 2, 1, 13, 14, 15]}],
+            {},
+            [(0, 1)],
+            id="nested-lists-with-half-of-their-leaves-in-common",
+        ),
+        pytest.param(
             [{"d": "steel bolt M8 x 40 mm, galvanized", "h": "7318"}],
             [
                 {"d": "steel bolt M8 x 40 mm, galvanized"},
