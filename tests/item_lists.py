@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from json_strategies import any_json, look_alikes, small_json
 
-__all__ = ["flat_items", "item_lists", "odd_values", "retyped"]
+__all__ = ["flat_items", "item_lists", "nested_items", "odd_values", "retyped"]
 
 odd_values = st.sampled_from(
     [
@@ -24,7 +24,13 @@ keys = st.sampled_from(["a", "b", "c", "é", "日"])
 flat_items = st.dictionaries(keys, leaves, max_size=4)
 """Small flat objects, like most items."""
 
-values = st.one_of(flat_items, flat_items, leaves, small_json, any_json)
+rows = st.lists(leaves | flat_items | st.lists(leaves, max_size=2), max_size=3)
+nested_items = st.dictionaries(
+    keys, leaves | rows | st.dictionaries(keys, rows, max_size=2), max_size=4
+)
+"""Items with lists of scalars, of objects and of lists."""
+
+values = st.one_of(flat_items, flat_items, nested_items, leaves, small_json, any_json)
 
 
 @st.composite

@@ -30,17 +30,19 @@ words = st.sampled_from(
 )
 numbers = st.sampled_from([0, 1, 1.0, 2, 2.5, -0.0, 1e16, 10**16, 10**30])
 scalars = st.one_of(words, numbers, st.booleans(), st.none())
+rows = st.fixed_dictionaries({}, optional={"x": scalars, "y": st.lists(scalars, max_size=2)})
 values = st.one_of(
     scalars,
-    st.lists(scalars, max_size=2),
-    st.fixed_dictionaries({}, optional={"x": scalars, "y": scalars}),
+    st.lists(scalars, max_size=3),
+    st.lists(rows | st.lists(scalars, max_size=2), max_size=3),
+    st.fixed_dictionaries({}, optional={"x": scalars, "y": scalars | st.lists(rows, max_size=2)}),
 )
 objects = st.fixed_dictionaries({}, optional={"a": values, "b": values, "c": scalars})
 flat = st.fixed_dictionaries({"a": words, "b": words, "n": numbers})
 items = st.one_of(objects, flat, flat, scalars, st.lists(scalars, max_size=1))
 lists = st.lists(items, max_size=5)
 thresholds = st.sampled_from([0, 0.3, 0.5, 0.75, 0.8, 1])
-fields = st.sampled_from([None, ("a",), ("a", "n"), ("b.x", "c")])
+fields = st.sampled_from([None, ("a",), ("a", "n"), ("b.x", "c"), ("a", "b", "c", "n")])
 methods = st.sampled_from([Greedy, Optimal])
 
 
@@ -106,6 +108,7 @@ def test_greedy_agrees_with_its_definition(rules, data, threshold, equality):
     found = unequal_pairs(method, expected, candidate, rules)
     options = {"equality": equality, "rules": rules}
     wanted = oracle.greedy(expected, candidate, threshold, match, **options)
+    options["threshold"] = threshold
     chosen = {ours: theirs for ours, theirs, _ in found}
     assert described_pairs(chosen, expected, candidate) == described_pairs(
         wanted, expected, candidate
@@ -201,8 +204,9 @@ def test_arrays_and_loops_give_identical_weights(expected, candidate, threshold,
     left = [leaves.leaves_of(item, match) for item in expected]
     right = [leaves.leaves_of(item, match) for item in candidate]
     min_weight = item_similarity.min_weight_of(threshold)
-    few = item_similarity.edges_of_few(left, right, min_weight, 64)
-    many = item_similarity.edges_of_many(left, right, min_weight)
+    one_sided = None if match is None else threshold
+    few = item_similarity.edges_of_few(left, right, min_weight, 64, one_sided=one_sided)
+    many = item_similarity.edges_of_many(left, right, min_weight, one_sided)
     assert sorted(few, key=itemgetter(1, 2)) == list(
         zip(*(column.tolist() for column in many), strict=True)
     )

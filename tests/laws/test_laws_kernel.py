@@ -19,7 +19,7 @@ from fieldmark.align.exact_methods import Index
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.exact import NormalizedText
+from fieldmark.compare.exact import Ignore, NormalizedText
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.data import file_blocks
@@ -43,7 +43,7 @@ from fieldmark.runs.attribute_table import RowNumbers
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.case_rows import CaseEncoder, divide_row
 from fieldmark.values.json_text import Limits
-from item_lists import flat_items, item_lists
+from item_lists import flat_items, item_lists, nested_items
 from json_strategies import document_pairs
 from line_files import encoded, mutated, two_sides
 from proving import PROVING
@@ -199,9 +199,11 @@ ALIGNERS = [
     Greedy(),
     Greedy(threshold=0.2),
     Greedy(match_fields=("a", "é")),
+    Greedy(match_fields=("a", "b", "c"), threshold=0.4),
     Greedy(similarity="equality"),
     Optimal(),
     Optimal(match_fields=("a", "b.c"), threshold=0.3),
+    Optimal(match_fields=("a", "b", "c", "é")),
     Index(),
 ]
 ITEM_RULES = [
@@ -210,6 +212,7 @@ ITEM_RULES = [
     (Rule(path="**.items[*].a", comparator=NormalizedText()),),
     (Rule(path="**.items[*].b", comparator=NumericTolerance(tolerance=1)),),
     (Rule(path="**.items[*].a", comparator=DateMatch()),),
+    (Rule(path="**.items[*].a[*].b", comparator=Ignore()),),
     (
         Rule(path="**.items[*].a", comparator=Fuzzy()),
         Rule(path="**.items[*].b", comparator=NumericTolerance(tolerance=0.5, relative=True)),
@@ -226,7 +229,7 @@ def compare(plan, pair):
 @settings(max_examples=max(100, settings().max_examples))
 @given(
     pair=document_pairs(),
-    lists=item_lists() | item_lists(flat_items),
+    lists=item_lists() | item_lists(flat_items) | item_lists(nested_items),
     aligner=st.sampled_from(ALIGNERS),
     of_items=st.sampled_from(ITEM_RULES),
 )
@@ -361,6 +364,34 @@ def test_items_with_similar_texts_are_aligned_as_without_the_kernel(colors):
     ]
     for aligner in (Greedy(), Greedy(match_fields=("a",), threshold=0.8)):
         assert same_items(lists, Rule(path="items", aligner=aligner))
+
+
+MATCH_FIELDS = {
+    "a": ["dark color", "dark colour", "light color", "red"],
+    "b": [1, 2, 2.5],
+    "c": ["x", "y"],
+}
+
+
+@pytest.mark.parametrize("method", [Greedy, Optimal])
+@pytest.mark.parametrize("seed", range(10))
+def test_items_without_some_match_fields_are_aligned_as_without_the_kernel(method, seed):
+    chance = Random(seed)
+    present = chance.choice([0.5, 0.8, 0.95])
+
+    def item():
+        given = {
+            key: chance.choice(MATCH_FIELDS[key])
+            for key in MATCH_FIELDS
+            if chance.random() < present
+        }
+        return given | {"n": chance.randrange(100)}
+
+    lists = [[item() for _ in range(chance.choice([3, 12, 40]))] for _ in range(2)]
+    for threshold in (0, 0.5, 0.8, 1):
+        for rules in ITEM_RULES[:4]:
+            aligner = method(match_fields=tuple(MATCH_FIELDS), threshold=threshold)
+            same_items(lists, Rule(path="items", aligner=aligner), *rules)
 
 
 @given(st.lists(st.text(max_size=3)), st.text(max_size=2), st.booleans(), st.booleans())

@@ -39,6 +39,7 @@ BROKEN = {
     "failed-allocation": ("if (document == NULL) {\n        return NULL;", "if (0) {\n        return NULL;"),
     "end-of-a-known-key": ("reader->end - reader->at > (Py_ssize_t)known->length + 1", "1"),
     "room-for-bounds-of-texts": ("column->bounds = TAKE(search, float, bounds)", "column->bounds = TAKE(search, float, bounds / 2)"),
+    "room-for-missing-fields": ("column->missing = TAKE(search, float, candidate_number)", "column->missing = TAKE(search, float, candidate_number / 2)"),
     "room-for-near-items": ("search->near = TAKE(search, uint32_t, (size_t)candidate_number + 1)", "search->near = TAKE(search, uint32_t, candidate_number / 2)"),
     "room-for-letters": ("TAKE(search, Byte, CLASSES * (size_t)candidate_number)", "TAKE(search, Byte, CLASSES / 2 * (size_t)candidate_number)"),
     "room-for-common-letters": ("search->common = TAKE(search, Byte, candidate_number)", "search->common = TAKE(search, Byte, candidate_number / 2)"),

@@ -63,13 +63,58 @@ def is_date(text: str) -> bool:
     )
 
 
+def inner_leaves(
+    value: JsonValue, path: tuple[str | None, ...] = (), *, exact: bool = False
+) -> list[tuple[object, object]]:
+    """Return the leaves of a list or object; items of a list have the same path, even if empty."""
+    if isinstance(value, (list, dict)) and value:
+        inner = value.items() if isinstance(value, dict) else ((None, item) for item in value)
+        below = (inner_leaves(item, (*path, key), exact=exact) for key, item in inner)
+        return [leaf for part in below for leaf in part]
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return [(path, None)] if path[-1:] == (None,) else []
+    return [(path, value if exact or not isinstance(value, str) else value.strip().casefold())]
+
+
+def shared_leaves(
+    one: JsonValue | object, other: JsonValue | object, *, exact: bool = False
+) -> tuple[int, int] | None:
+    """Return the number of equal leaves of two containers, and of all leaves of the larger one.
+
+    `None` if one of them is another value or has no leaves.
+    """
+    ours, theirs = (
+        inner_leaves(value, exact=exact) if isinstance(value, (list, dict)) and value else []
+        for value in (one, other)
+    )
+    if not ours or not theirs:
+        return None
+    left, equal_leaves = list(theirs), 0
+    for path, value in ours:
+        found = next((leaf for leaf in left if leaf[0] == path and equal(value, leaf[1])), None)
+        if found is not None:
+            left.remove(found)
+            equal_leaves += 1
+    return equal_leaves, max(len(ours), len(theirs))
+
+
+def doublings(value: JsonValue | object) -> int:
+    """Return how often the number of leaves of a list or object can be halved, at least 1."""
+    leaves = len(inner_leaves(value)) if isinstance(value, (list, dict)) and value else 1
+    times = 0
+    while leaves > 1:
+        leaves, times = leaves // 2, times + 1
+    return max(times, 1)
+
+
 def leaf_similarity(one: object, other: object) -> float:
     if isinstance(one, str) and isinstance(other, str):
         one, other = one.strip().casefold(), other.strip().casefold()
         if is_date(one) and is_date(other):
             return float(one == other)
         return 1 - distance(one, other) / max(len(one), len(other))
-    return float(equal(one, other))
+    shared = shared_leaves(one, other)
+    return float(equal(one, other)) if shared is None else shared[0] / shared[1]
 
 
 def leaves(item: JsonValue, path: tuple[str, ...] = ()) -> Iterator[tuple[object, JsonValue]]:
@@ -108,20 +153,31 @@ def similarity(
     other: JsonValue,
     fields: tuple[str, ...] | None = None,
     *,
+    threshold: float = 0.0,
     shared: set[object] | None = None,
     equality: bool = False,
     rules: Mapping[object, Comparator] | None = None,
 ) -> float:
-    """Return the mean similarity over the paths; the rules may ignore or decide some of them."""
+    """Return the mean similarity over the paths; the rules may ignore or decide some of them.
+
+    With fields, those that one item lacks count as the threshold, and at most half may be lacking.
+    Without, lists count as one leaf each or as more leaves, whichever is more similar.
+    """
     ours, theirs = scored(one, fields), scored(other, fields)
     rules = rules or {}
     paths = ours.keys() | theirs.keys()
     paths &= shared_paths([one], [other], fields) if shared is None else shared
     paths = {path for path in paths if getattr(rules.get(path), "name", "") != "ignore"}
-    if not paths:
+    both = paths & ours.keys() & theirs.keys()
+    if not paths or (fields is not None and 2 * len(both) < len(paths)):
         return 0.0
-    total = 0.0
-    for path in paths & ours.keys() & theirs.keys():
+    total, weighted, leaf_weights = 0.0, 0.0, 0
+    for path in paths:
+        ruled = path in rules
+        weight = 1 if ruled else max(doublings(ours.get(path)), doublings(theirs.get(path)))
+        leaf_weights += weight
+        if path not in both:
+            continue
         rule = rules.get(path)
         if rule is None:
             similar = leaf_similarity(ours[path], theirs[path])
@@ -129,13 +185,23 @@ def similarity(
             found = rule.compare(ours[path], theirs[path])
             similar = found.score if found.similarity is None else found.similarity
             similar = float(found.matched) if equality else similar
-        total += float(similar == 1) if equality else similar
-    return round(total / len(paths), 12)
+        inner = None if ruled else shared_leaves(ours[path], theirs[path])
+        if equality and inner is None:
+            similar = float(similar == 1)
+        total += similar
+        weighted += similar * weight
+    if fields is not None:
+        return round((total + (len(paths) - len(both)) * threshold) / len(paths), 12)
+    return round(max(total / len(paths), weighted / leaf_weights), 12)
 
 
 def agreement(one: JsonValue, other: JsonValue) -> int:
     ours, theirs = dict(leaves(one)), dict(leaves(other))
-    return sum(equal(value, theirs.get(path, _NOTHING)) for path, value in ours.items())
+    agreed = 0
+    for path, value in ours.items():
+        shared = shared_leaves(value, theirs.get(path), exact=True)
+        agreed += equal(value, theirs.get(path, _NOTHING)) if shared is None else shared[0]
+    return agreed
 
 
 def greedy(
@@ -150,6 +216,7 @@ def greedy(
     """Return the greedy pairs of the rest: repeatedly the best remaining pair."""
     left, right, _ = rest_of(expected, candidate)
     options = {
+        "threshold": threshold,
         "shared": shared_paths(expected, candidate, fields),
         "equality": equality,
         "rules": rules,
@@ -186,6 +253,7 @@ def optimal_total(
     """Return the highest total similarity of the rest, and the most equal leaves at that total."""
     left, right, _ = rest_of(expected, candidate)
     options = {
+        "threshold": threshold,
         "shared": shared_paths(expected, candidate, fields),
         "equality": equality,
         "rules": rules,

@@ -57,6 +57,15 @@ class ItemSimilarity(NamedTuple):
     measure: SimilarityMeasure | None
     equality: bool = False
 
+    @property
+    def one_sided(self) -> float | None:
+        """The similarity of a match field that only one of two items has; `None` for any leaf.
+
+        As the threshold, it does not decide whether two items are similar enough, and of two
+        pairs that are equally similar otherwise, the complete one comes first.
+        """
+        return None if self.match_fields is None else self.threshold
+
 
 MAX_PAIRS: Final = 4_000_000
 """The maximum number of pairs of unequal items in one alignment."""
@@ -72,6 +81,9 @@ MAX_CHARACTER_PAIRS: Final = 200_000_000_000
 
 MAX_AGREEMENTS: Final = 500_000_000
 """Leaf comparisons to break ties in one alignment."""
+
+MAX_SHARED_LEAVES: Final = 1_500_000_000
+"""Equal leaves of nested lists, summed over all pairs of lists; about ten seconds."""
 
 SMALL_PAIRS: Final = 400
 """For at most this number of pairs, a loop is always faster than arrays."""

@@ -11,12 +11,13 @@ from typing import Final, TypeAlias, cast
 
 from fieldmark.align.alignment_options import (
     MAX_PAIRS,
+    ItemSimilarity,
     SimilarityMeasure,
     SimilarityOption,
     SimilarityType,
     TooMuchWork,
 )
-from fieldmark.align.item_similarity import WEIGHT_UNIT, EdgeArrays, text_similarity
+from fieldmark.align.item_similarity import EdgeArrays, mean_weights, text_similarity
 from fieldmark.align.leaves import Path, drop_unshared, leaves_of
 from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
@@ -66,7 +67,7 @@ def measured_edges(
     expected: Sequence[JsonValue],
     candidate: Sequence[JsonValue],
     paired: Iterable[JsonValue],
-    match_fields: tuple[str, ...] | None,
+    similarity: ItemSimilarity,
     measure: SimilarityMeasure,
     min_weight: float,
 ) -> EdgeArrays:
@@ -74,6 +75,7 @@ def measured_edges(
 
     `paired` are the items that are on both sides.
     """
+    match_fields = similarity.match_fields
     expected_values, candidate_values, paths = drop_unshared(
         [_values_of(item, match_fields) for item in expected],
         [_values_of(item, match_fields) for item in candidate],
@@ -81,7 +83,7 @@ def measured_edges(
     )
     if len(expected_values) * len(candidate_values) * len(paths) > MAX_PAIRS:
         raise TooMuchWork
-    total, present = np.zeros((2, len(expected_values), len(candidate_values)))
+    total, present, shared = np.zeros((3, len(expected_values), len(candidate_values)))
     for path in sorted(paths, key=repr):
         in_expected = np.array([path in values for values in expected_values])
         in_candidate = np.array([path in values for values in candidate_values])
@@ -91,7 +93,8 @@ def measured_edges(
             measure,
         )
         present += in_expected[:, None] | in_candidate
-    weights = np.rint(total / np.maximum(present, 1) * WEIGHT_UNIT)
+        shared += in_expected[:, None] & in_candidate
+    weights = mean_weights(total, present, shared, similarity.one_sided)
     places, others = np.nonzero(weights >= min_weight)
     return EdgeArrays(weights[places, others], places, others)
 

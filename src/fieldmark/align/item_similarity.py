@@ -1,14 +1,22 @@
 """Similarities of list items, and the numbers of their equal leaves.
 
-The similarity of two items is the mean over the leaves present in either. It is computed pair by
-pair for few items and in arrays for many; both give the same weights bit for bit.
+The similarity of two items is the mean over the leaves present in either. With match fields, a
+field that only one item has counts as the threshold. The similarity of nested lists is the share
+of their leaves that have an equal in the other list. Lists count as one leaf each, or as more if
+that makes the items more similar: a long list that differs does not outweigh an equal identifier,
+and a wrong page number does not outweigh a long list that is nearly equal.
+
+The similarity is computed pair by pair for few items and in arrays for many; both give the same
+weights bit for bit.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 from rapidfuzz.distance import Levenshtein
@@ -18,10 +26,18 @@ from fieldmark.align.alignment_options import (
     MAX_AGREEMENTS,
     MAX_CHARACTER_PAIRS,
     MAX_PAIRS,
+    MAX_SHARED_LEAVES,
     MAX_TEXT,
     TooMuchWork,
 )
-from fieldmark.align.leaves import ItemLeaves, Path, RuledLeaf, exact_leaves_of, is_iso_date
+from fieldmark.align.leaves import (
+    ItemLeaves,
+    LeafSet,
+    Path,
+    RuledLeaf,
+    exact_leaves_of,
+    is_iso_date,
+)
 from fieldmark.model.json import JsonValue
 from fieldmark.values.arrays import Flags, Floats, Integers, np
 
@@ -36,8 +52,10 @@ _MARGIN: Final = 1e-6  # so that rounding never excludes a pair
 _UNEQUAL: Final = 1 - 1 / MAX_TEXT
 """The upper bound of the similarity of two different strings."""
 
-_GRADED: Final = frozenset((str, RuledLeaf))
+_GRADED: Final = frozenset((str, RuledLeaf, frozenset))
 """The types of leaves that can be similar without being equal."""
+
+_NESTED: Final[frozenset[type]] = frozenset((frozenset,))
 
 _WHOLE: Final = 2.0**52
 """Adding and then subtracting this number rounds a smaller float to an integer."""
@@ -47,6 +65,7 @@ _NearPair: TypeAlias = tuple[int, int, int]
 
 _BLOCK: Final = 1_000_000  # similarities held in memory at once
 _LEAF_COST: Final = 400  # cost of comparing two leaves, in character pairs
+_LEAVES_PER_PAIR: Final = 16  # equal leaves of lists that are counted in the time of a pair
 _COLUMN_COST: Final = 500_000  # cost of another path, in character pairs
 _CALL_COST: Final = 50_000  # cost of calling a comparator, in character pairs
 
@@ -74,20 +93,36 @@ def edges_of_few(
     most: int,
     *,
     has_rules: bool = False,
+    one_sided: float | None = None,
 ) -> list[Edge] | None:
     """Return every pair with at least the minimum weight.
 
     Pairs with too few equal leaves to reach it are not compared. Return None if more than `most`
-    pairs would have to be compared. `has_rules` says that some leaves have their own rules.
+    pairs would have to be compared. `has_rules` says that some leaves have their own rules, and
+    `one_sided` is the similarity of a match field that only one of two items has.
     """
     share, unequal = min_weight / WEIGHT_UNIT - _MARGIN, 1.0 if has_rules else _UNEQUAL
-    near = _near(expected, candidate, share, unequal, most)
-    if near is None:
+    is_bounded = one_sided is None or _is_complete(expected + candidate)
+    nested = _paths_of(expected + candidate, _NESTED)
+    plain, others = (
+        (_without_lists(expected), _without_lists(candidate)) if nested else (expected, candidate)
+    )
+    near = _near(plain, others, share, unequal, most, is_bounded=is_bounded)
+    lists = _near_lists(expected, candidate, nested, share, most) if nested and is_bounded else []
+    if near is None or lists is None:
         return None
-    graded = _graded_paths(expected)
+    # The similarity is a mean of that of the lists and that of all other leaves.
+    if lists:
+        added = set(lists).difference((index, other) for index, other, _ in near)
+        near += (
+            (index, other, len(plain[index].items() & others[other].items()))
+            for index, other in sorted(added)
+        )
+    graded = _paths_of(expected, _GRADED)
+    nested = nested if one_sided is None else []
     edges: list[Edge] = []
     for index, other, shared in near:
-        weight = _weight(expected[index], candidate[other], graded, shared)
+        weight = _weight(expected[index], candidate[other], graded, shared, nested, one_sided)
         if weight >= min_weight:
             edges.append((weight, index, other))
     return edges
@@ -99,20 +134,24 @@ def _near(
     share: float,
     unequal: float,
     most: int,
+    *,
+    is_bounded: bool,
 ) -> list[_NearPair] | None:
     """Return the pairs whose equal leaves and strings can reach a share of their leaves.
 
-    Two different strings, or leaves with their own rule, add at most `unequal`. Returns `None` if
-    more than `most` pairs share a leaf.
+    Two different strings, or leaves with their own rule, add at most `unequal`. If the similarity
+    is not bounded in this way, all pairs are returned. Returns `None` if more than `most` pairs
+    share a leaf.
     """
     reaches = [
-        sum(type(cell) in _GRADED for cell in cells.values()) * unequal for cells in expected
+        sum(type(cell) in _GRADED for cell in cells.values()) * unequal if is_bounded else inf
+        for cells in expected
     ]
     sizes = list(map(len, candidate))
     smallest = min(sizes)
     # Items whose strings alone can reach the share need no equal leaf.
     alone = [
-        reach >= share * max(len(cells), smallest)
+        reach >= share * (max(len(cells), smallest) or 1)
         for reach, cells in zip(reaches, expected, strict=True)
     ]
     if sum(alone) * len(candidate) > most:
@@ -137,30 +176,111 @@ def _near(
     return near
 
 
-def _graded_paths(items: list[ItemLeaves]) -> list[Path]:
-    """Return the paths of leaves that can be similar without being equal, always in one order."""
-    paths = {path for cells in items for path, cell in cells.items() if type(cell) in _GRADED}
+def _without_lists(items: list[ItemLeaves]) -> list[ItemLeaves]:
+    return [
+        {path: cell for path, cell in cells.items() if type(cell) not in _NESTED} for cells in items
+    ]
+
+
+def _near_lists(
+    expected: list[ItemLeaves],
+    candidate: list[ItemLeaves],
+    nested: list[Path],
+    share: float,
+    most: int,
+) -> list[tuple[int, int]] | None:
+    """Return the pairs with lists at one path whose equal leaves can reach a share of them.
+
+    Returns `None` if more than `most` pairs of lists are counted, for each of some leaves.
+    """
+    work = most * _LEAVES_PER_PAIR
+    near: list[tuple[int, int]] = []
+    for path in nested:
+        lists, other_lists = _lists_at(path, expected), _lists_at(path, candidate)
+        shared = set(chain.from_iterable(lists.values()))
+        holders: dict[Hashable, list[int]] = defaultdict(list)
+        for other, leaves in other_lists.items():
+            for leaf in leaves & shared:
+                holders[leaf].append(other)
+        for index, leaves in lists.items():
+            own = [holders[leaf] for leaf in leaves & holders.keys()]
+            work -= sum(map(len, own))
+            if work < 0:
+                return None
+            counts = Counter(chain.from_iterable(own))
+            least = share * len(leaves)
+            near += ((index, other) for other, count in counts.items() if count >= least)
+    return near
+
+
+def _lists_at(path: Path, items: list[ItemLeaves]) -> dict[int, LeafSet]:
+    """Return the nested lists at a path, by the positions of their items."""
+    cells = ((index, item.get(path)) for index, item in enumerate(items))
+    return {index: cell for index, cell in cells if isinstance(cell, frozenset)}
+
+
+def _paths_of(items: list[ItemLeaves], types: frozenset[type]) -> list[Path]:
+    """Return the paths of leaves of these types, always in one order."""
+    paths = {path for cells in items for path, cell in cells.items() if type(cell) in types}
     return sorted(paths, key=repr)
 
 
+def _is_complete(items: list[ItemLeaves]) -> bool:
+    """Whether all items have the same fields."""
+    return all(cells.keys() == items[0].keys() for cells in items)
+
+
 def _weight(
-    expected: ItemLeaves, candidate: ItemLeaves, graded: list[Path], equal_leaves: int
+    expected: ItemLeaves,
+    candidate: ItemLeaves,
+    graded: list[Path],
+    equal_leaves: int,
+    nested: list[Path],
+    one_sided: float | None,
 ) -> float:
-    """Return the mean similarity over the leaves of both items, as a weight."""
+    """Return the mean similarity over the leaves of both items, as a weight.
+
+    The larger of two: with each nested list as one leaf, or with the lists at the `nested` paths
+    as several leaves.
+    """
     leaves = len(expected.keys() | candidate.keys())
-    total = 0.0
+    missing = 2 * leaves - len(expected) - len(candidate)
+    if one_sided is not None and 2 * missing > leaves:
+        return 0.0
+    total = weighted = 0.0
     for path in graded:
         cell, other = expected.get(path), candidate.get(path)
+        similar = 0.0
         if type(cell) is str:
             if cell == other:
-                total += 1.0
+                similar = 1.0
                 equal_leaves -= 1
             elif type(other) is str:
-                total += text_similarity(cell, other)
+                similar = text_similarity(cell, other)
         elif type(cell) is RuledLeaf is type(other):
             equal_leaves -= cell == other
-            total += cell.similarity(other)
-    return (total + equal_leaves) / (leaves or 1) * WEIGHT_UNIT + _WHOLE - _WHOLE
+            similar = cell.similarity(other)
+        elif type(cell) is frozenset is type(other):
+            similar = len(cell & other) / max(len(cell), len(other))
+        total += similar
+        weighted += similar * _heavier(cell, other)
+    known = missing * (one_sided or 0.0)
+    similarity = (total + equal_leaves + known) / (leaves or 1)
+    if nested:
+        for path in nested:
+            leaves += _heavier(expected.get(path), candidate.get(path)) - 1
+        similarity = max(similarity, (weighted + equal_leaves) / (leaves or 1))
+    return similarity * WEIGHT_UNIT + _WHOLE - _WHOLE
+
+
+def _heavier(cell: Hashable, other: Hashable) -> int:
+    """Return as how many leaves two values at one path count, if lists count as several."""
+    return max(_leaves_for(cell), _leaves_for(other))
+
+
+def _leaves_for(cell: Hashable) -> int:
+    """Return as how many leaves a nested list counts: the logarithm to base 2 of their number."""
+    return max(1, len(cell).bit_length() - 1) if isinstance(cell, frozenset) else 1
 
 
 class EdgeArrays(NamedTuple):
@@ -177,18 +297,20 @@ class EdgeArrays(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Side:
-    """The leaves of one list at one path: strings, values with their own rule and other values."""
+    """The leaves of one list at one path, by their type; all other values are tokens."""
 
     text_places: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     ruled_places: list[int] = field(default_factory=list)
     ruled: list[RuledLeaf] = field(default_factory=list)
+    set_places: list[int] = field(default_factory=list)
+    sets: list[LeafSet] = field(default_factory=list)
     token_places: list[int] = field(default_factory=list)
     tokens: list[Hashable] = field(default_factory=list)
 
     @property
     def places(self) -> list[int]:
-        return self.text_places + self.ruled_places + self.token_places
+        return self.text_places + self.ruled_places + self.set_places + self.token_places
 
     def characters(self) -> int:
         return sum(map(len, set(self.texts)))
@@ -198,7 +320,10 @@ _Sides: TypeAlias = dict[Path, _Side]
 
 
 def edges_of_many(
-    expected: Sequence[ItemLeaves], candidate: Sequence[ItemLeaves], min_weight: float
+    expected: Sequence[ItemLeaves],
+    candidate: Sequence[ItemLeaves],
+    min_weight: float,
+    one_sided: float | None = None,
 ) -> EdgeArrays:
     """Return every pair with at least the minimum weight, in the order of the items."""
     rows = max(1, _BLOCK // len(candidate))
@@ -217,10 +342,12 @@ def edges_of_many(
             )
     if work > MAX_CHARACTER_PAIRS:
         raise TooMuchWork
+    for path, side in right.items():
+        check_lists([cell for left in lefts if path in left for cell in left[path].sets], side.sets)
     sizes = _sizes(candidate)
     edges: list[EdgeArrays] = []
     for number, block in enumerate(blocks):
-        weights = _weights(_sizes(block)[:, None], sizes, lefts[number], right)
+        weights = _weights(_sizes(block)[:, None], sizes, lefts[number], right, one_sided)
         places, others = np.nonzero(weights >= min_weight)
         edges.append(EdgeArrays(weights[places, others], places + number * rows, others))
         if sum(len(part.weights) for part in edges) > MAX_PAIRS:
@@ -259,15 +386,22 @@ def _sides(items: Sequence[ItemLeaves]) -> _Sides:
             elif type(cell) is RuledLeaf:
                 side.ruled_places.append(index)
                 side.ruled.append(cell)
+            elif type(cell) is frozenset:
+                side.set_places.append(index)
+                side.sets.append(cell)
             else:
                 side.token_places.append(index)
                 side.tokens.append(cell)
     return sides
 
 
-def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) -> Floats:
+def _weights(
+    own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides, one_sided: float | None
+) -> Floats:
     """Return the weights of all pairs: the mean similarity over the leaves of both items."""
     texts, equal_leaves, shared = np.zeros((3, len(own_sizes), len(sizes)))
+    nested = [path for path in left.keys() | right.keys() if _has_sets(path, left, right)]
+    weighted = np.zeros_like(texts) if nested and one_sided is None else texts
     everywhere = 0
     for path in sorted(left.keys() & right.keys(), key=repr):
         expected_side, candidate_side = left[path], right[path]
@@ -276,19 +410,98 @@ def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) 
             everywhere += 1
         else:
             shared[np.ix_(places, others)] += 1
+        totals = (texts,) if weighted is texts else (texts, weighted)
         if expected_side.texts and candidate_side.texts:
             similar = _text_similarities(expected_side.texts, candidate_side.texts)
-            _add(texts, expected_side.text_places, candidate_side.text_places, similar)
+            for total in totals:
+                _add(total, expected_side.text_places, candidate_side.text_places, similar)
         if expected_side.ruled and candidate_side.ruled:
             similar = rule_similarities(expected_side.ruled, candidate_side.ruled)
-            _add(texts, expected_side.ruled_places, candidate_side.ruled_places, similar)
+            for total in totals:
+                _add(total, expected_side.ruled_places, candidate_side.ruled_places, similar)
+        if expected_side.sets and candidate_side.sets:
+            own_places, other_places = expected_side.set_places, candidate_side.set_places
+            counts = shared_leaves(expected_side.sets, candidate_side.sets)
+            longer = np.maximum.outer(
+                [len(cell) for cell in expected_side.sets],
+                [len(cell) for cell in candidate_side.sets],
+            )
+            similar = counts / longer
+            _add(texts, own_places, other_places, similar)
+            if weighted is not texts:
+                heavier = np.maximum.outer(
+                    [_leaves_for(cell) for cell in expected_side.sets],
+                    [_leaves_for(cell) for cell in candidate_side.sets],
+                )
+                _add(weighted, own_places, other_places, similar * heavier)
         if expected_side.tokens and candidate_side.tokens:
             codes, other_codes = codes_of(expected_side.tokens, candidate_side.tokens)
             equal = codes[:, None] == other_codes
             _add(equal_leaves, expected_side.token_places, candidate_side.token_places, equal)
-    leaves = np.maximum(own_sizes + (sizes - everywhere) - shared, 1)
-    weights: Floats = np.rint((texts + equal_leaves) / leaves * WEIGHT_UNIT)
+    shared += everywhere
+    leaves = own_sizes + sizes - shared
+    weights = mean_weights(texts + equal_leaves, leaves, shared, one_sided)
+    if weighted is not texts:
+        for path in nested:
+            leaves += np.maximum.outer(
+                _more_leaves(left.get(path), len(own_sizes)),
+                _more_leaves(right.get(path), len(sizes)),
+            )
+        weights = np.maximum(weights, mean_weights(weighted + equal_leaves, leaves, shared, None))
     return weights
+
+
+def mean_weights(totals: Floats, leaves: Floats, shared: Floats, one_sided: float | None) -> Floats:
+    """Return the weights of pairs, from sums of similarities and numbers of leaves.
+
+    `leaves` are in either item and `shared` ones in both. With match fields, at least half of them
+    must be shared, and `one_sided` is the similarity of all others.
+    """
+    if one_sided is not None:
+        totals = np.where(2 * shared < leaves, 0.0, totals + (leaves - shared) * one_sided)
+    weights: Floats = np.rint(totals / np.maximum(leaves, 1) * WEIGHT_UNIT)
+    return weights
+
+
+def _has_sets(path: Path, left: _Sides, right: _Sides) -> bool:
+    return any(path in sides and sides[path].sets for sides in (left, right))
+
+
+def _more_leaves(side: _Side | None, items: int) -> Integers:
+    """Return as how many leaves more than one each item's list at a path counts."""
+    leaves = np.zeros(items, dtype=np.intp)
+    if side is not None:
+        leaves[side.set_places] = [_leaves_for(cell) - 1 for cell in side.sets]
+    return leaves
+
+
+def check_lists(expected: Sequence[LeafSet], candidate: Sequence[LeafSet]) -> None:
+    """Raise an error if too many pairs of leaves are equal."""
+    if expected and candidate:
+        holders = Counter(chain.from_iterable(candidate))
+        if sum(holders[leaf] for cells in expected for leaf in cells) > MAX_SHARED_LEAVES:
+            raise TooMuchWork
+
+
+def shared_leaves(expected: Sequence[LeafSet], candidate: Sequence[LeafSet]) -> Floats:
+    """Return the number of leaves that each expected list has in common with each candidate list.
+
+    The work grows with these numbers and with the leaves of all lists, and not with the number of
+    leaves times the number of pairs.
+    """
+    from scipy.sparse import csr_array
+
+    shared = set().union(*expected) & set().union(*candidate)
+    codes = {leaf: code for code, leaf in enumerate(shared)}
+
+    def incidence(sets: Sequence[LeafSet]) -> csr_array:
+        columns = [[codes[leaf] for leaf in cells if leaf in codes] for cells in sets]
+        ends = np.cumsum([0, *map(len, columns)])
+        flat = np.fromiter(chain.from_iterable(columns), dtype=np.intp, count=ends[-1])
+        return csr_array((np.ones(len(flat)), flat, ends), (len(sets), len(codes)))
+
+    counts: Floats = (incidence(expected) @ incidence(candidate).T).toarray()
+    return counts
 
 
 def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | Flags) -> None:
@@ -336,15 +549,15 @@ class EqualLeafCounter:
         """Return the number of equal leaves of one pair."""
         left, right = self._left.get(index), self._right.get(other)
         if left is None:
-            left = self._left[index] = exact_leaves_of(self._expected[index])
+            left = self._left[index] = _flattened(exact_leaves_of(self._expected[index]))
         if right is None:
-            right = self._right[other] = exact_leaves_of(self._candidate[other])
+            right = self._right[other] = _flattened(exact_leaves_of(self._candidate[other]))
         return len(left.items() & right.items())
 
     def count_all(self, places: Integers, others: Integers) -> Integers:
         """Return the numbers of equal leaves of many pairs."""
-        left = _columns(self._expected, np.unique(places).tolist())
-        right = _columns(self._candidate, np.unique(others).tolist())
+        left, left_sets = _columns(self._expected, np.unique(places).tolist())
+        right, right_sets = _columns(self._candidate, np.unique(others).tolist())
         shared = left.keys() & right.keys()
         if len(shared) * len(places) > MAX_AGREEMENTS:
             raise TooMuchWork
@@ -357,16 +570,57 @@ class EqualLeafCounter:
             code[list(tokens)] = codes
             other_code[list(other_tokens)] = other_codes
             counts += code[places] == other_code[others]
+        for path in left_sets.keys() & right_sets.keys():
+            counts += self._shared_leaves(left_sets[path], right_sets[path], places, others)
+        return counts
+
+    def _shared_leaves(
+        self,
+        left: dict[int, LeafSet],
+        right: dict[int, LeafSet],
+        places: Integers,
+        others: Integers,
+    ) -> Integers:
+        """Return the numbers of equal leaves of nested lists at one path."""
+        check_lists(list(left.values()), list(right.values()))
+        counts = np.zeros(len(places), dtype=np.intp)
+        column = np.full(len(self._candidate), -1)
+        column[list(right)] = np.arange(len(right))
+        rows = max(1, _BLOCK // len(right))
+        for start in range(0, len(left), rows):
+            indexes = list(left)[start : start + rows]
+            row = np.full(len(self._expected), -1)
+            row[indexes] = np.arange(len(indexes))
+            pairs = np.flatnonzero((row[places] >= 0) & (column[others] >= 0))
+            shared = shared_leaves([left[index] for index in indexes], list(right.values()))
+            counts[pairs] = shared[row[places[pairs]], column[others[pairs]]]
         return counts
 
 
-def _columns(items: Sequence[JsonValue], indexes: list[int]) -> dict[Path, dict[int, Hashable]]:
-    """Return the leaves at each path, by the position of the item."""
+def _flattened(cells: ItemLeaves) -> ItemLeaves:
+    """Return the leaves of an item with each leaf of its nested lists as one of its own."""
+    flat: ItemLeaves = {}
+    for path, cell in cells.items():
+        if isinstance(cell, frozenset):
+            flat.update(dict.fromkeys((path, leaf) for leaf in cell))
+        else:
+            flat[path] = cell
+    return flat
+
+
+def _columns(
+    items: Sequence[JsonValue], indexes: list[int]
+) -> tuple[dict[Path, dict[int, Hashable]], dict[Path, dict[int, LeafSet]]]:
+    """Return the leaves and the nested lists at each path, by the position of the item."""
     columns: dict[Path, dict[int, Hashable]] = defaultdict(dict)
+    sets: dict[Path, dict[int, LeafSet]] = defaultdict(dict)
     for index in indexes:
-        for path, token in exact_leaves_of(items[index]).items():
-            columns[path][index] = token
-    return columns
+        for path, cell in exact_leaves_of(items[index]).items():
+            if isinstance(cell, frozenset):
+                sets[path][index] = cell
+            else:
+                columns[path][index] = cell
+    return columns, sets
 
 
 def rule_similarities(expected: Sequence[RuledLeaf], candidate: Sequence[RuledLeaf]) -> Floats:

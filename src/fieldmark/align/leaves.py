@@ -2,13 +2,14 @@
 
 A leaf is either a trimmed and casefolded string, which is compared by edit distance, or another
 hashable value, which is compared for equality, or a value with its own rule. Empty and ignored
-leaves are skipped, as are leaves at paths that only one of the two lists has. A nested list
-is one leaf; an item that is not an object is its own only leaf.
+leaves are skipped, as are leaves at paths that only one of the two lists has. A nested list is
+the set of its own leaves; an item that is not an object is its own only leaf.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from math import isfinite
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
@@ -24,9 +25,12 @@ from fieldmark.values.text import folded
 
 Path: TypeAlias = str | tuple[str, ...]
 ItemLeaves: TypeAlias = dict[Path, Hashable]
+LeafSet: TypeAlias = frozenset[Hashable]
+"""The leaves of a nested list or object with their attribute paths; repeated ones are numbered."""
 _Leaf = TypeVar("_Leaf")
 
 _ITSELF: Final = ()
+_ITEM: Final = -1  # in the paths of a `LeafSet`, so that the order of items does not matter
 _NUMBERS: Final = frozenset({int, float})
 _PLAIN: Final = 1 << 53  # floats represent integers exactly up to this number
 _LEAF: Final = 16  # the size of a leaf, in characters
@@ -119,34 +123,94 @@ def all_leaves(
     items: list[JsonValue],
     match_fields: tuple[str, ...] | None,
     rules: LeafRules | None = None,
+    *,
+    ruled: bool = True,
 ) -> list[ItemLeaves]:
-    """Return the leaves of each item; some of them may have their own rules."""
-    if rules is None:
-        return [leaves_of(item, match_fields) for item in items]
+    """Return the leaves of each item; some of them may have their own rules, if `ruled`."""
+    if rules is None or not ruled:
+        return [leaves_of(item, match_fields, rules) for item in items]
     by_field = None if match_fields is None else {f: _rules_at(rules, f) for f in match_fields}
     return [_ruled_leaves_of(item, rules, by_field) for item in items]
 
 
-def leaves_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> ItemLeaves:
+def leaves_of(
+    item: JsonValue, match_fields: tuple[str, ...] | None, rules: LeafRules | None = None
+) -> ItemLeaves:
     """Return the leaves of an item at the match fields, or all leaves.
+
+    Of the rules, only those that ignore a part of a nested list are used.
 
     >>> leaves_of({"name": " Ann ", "born": None, "home": {"zip": 1}}, None)
     {('home', 'zip'): 1, 'name': 'ann'}
     """
     if match_fields is None or not isinstance(item, dict):
-        return _all_leaves_of(item, folded)
-    cells = {field: _leaf(resolve(item, field), folded) for field in match_fields}
-    return {field: cell for field, cell in cells.items() if cell is not None}
+        return _all_leaves_of(item, folded, rules)
+    cells: ItemLeaves = {}
+    for field in match_fields:
+        value = resolve(item, field)
+        own = _rules_at(rules, field) if rules and isinstance(value, list | dict) else None
+        cell = _leaf(value, folded, own)
+        if cell is not None:
+            cells[field] = cell
+    return cells
 
 
-def _leaf(value: JsonValue | Missing, text_of: Callable[[str], str]) -> Hashable | None:
+def _leaf(
+    value: JsonValue | Missing, text_of: Callable[[str], str], rules: LeafRules | None = None
+) -> Hashable | None:
     """Return a value as a leaf, with normalized strings; `None` if it is empty."""
     if isinstance(value, str):
         text = text_of(value)
         return (text if len(text) <= MAX_TEXT else (text,)) if text else None
     if type(value) in _NUMBERS and -_PLAIN <= value <= _PLAIN:  # type: ignore[operator]
         return value  # type: ignore[return-value]
+    if value and isinstance(value, list | dict):
+        return _leaf_set(value, text_of, rules)
     return None if value is None or value is MISSING else (typed_key(value),)
+
+
+def _leaf_set(
+    container: JsonValue, text_of: Callable[[str], str], rules: LeafRules | None
+) -> LeafSet | tuple[Hashable] | None:
+    """Return the leaves of a list or object; `None` if all of them are ignored.
+
+    An empty item of a list is a leaf, because it is a field. A container that has no leaf at all
+    is only equal or not.
+    """
+    numbers: Counter[Hashable] = Counter()
+    ignored = False
+    pending: list[tuple[tuple[str | int, ...], JsonValue, LeafRules | None]] = [
+        (_ITSELF, container, rules)
+    ]
+    while pending:
+        path, value, own = pending.pop()
+        if own is not None and _is_ignored(value, own):
+            ignored = True
+        elif isinstance(value, dict) and value:
+            pending += (
+                ((*path, key), inner, own and own.child(key)) for key, inner in value.items()
+            )
+        elif isinstance(value, list) and value:
+            inner_path = (*path, _ITEM)
+            pending += (
+                (inner_path, inner, own and own.item(index)) for index, inner in enumerate(value)
+            )
+        else:
+            cell = _leaf(value, text_of)
+            if cell is not None or path[-1:] == (_ITEM,):
+                numbers[path, cell] += 1
+    if not numbers:
+        return None if ignored else (typed_key(container),)
+    leaves = set(numbers)
+    leaves.update(
+        (leaf, number) for leaf, count in numbers.items() if count > 1 for number in range(1, count)
+    )
+    return frozenset(leaves)
+
+
+def _is_ignored(value: JsonValue, rules: LeafRules) -> bool:
+    comparator = rules.whole_comparator if isinstance(value, dict | list) else rules.leaf_comparator
+    return comparator is not None and comparator.name == "ignore"
 
 
 def _ruled_leaves_of(
@@ -169,7 +233,7 @@ def _ruled_leaves_of(
         elif walked and isinstance(value, dict) and (value or path == _ITSELF):
             pending += ((_below(path, key), inner, own.child(key)) for key, inner in value.items())
         else:
-            cell = _leaf(value, folded)
+            cell = _leaf(value, folded, own)
             if cell is not None:
                 cells[path] = cell
     return cells
@@ -291,7 +355,9 @@ def exact_leaves_of(item: JsonValue) -> ItemLeaves:
     return _all_leaves_of(item, lambda text: "" if is_blank(text) else text)
 
 
-def _all_leaves_of(item: JsonValue, text_of: Callable[[str], str]) -> ItemLeaves:
+def _all_leaves_of(
+    item: JsonValue, text_of: Callable[[str], str], rules: LeafRules | None = None
+) -> ItemLeaves:
     """Return all leaves of an item with normalized strings; a string normalized to "" is empty."""
     cells: ItemLeaves = {}
     pending: list[tuple[Path, JsonValue]] = [(_ITSELF, item)]
@@ -300,10 +366,18 @@ def _all_leaves_of(item: JsonValue, text_of: Callable[[str], str]) -> ItemLeaves
         if isinstance(value, dict) and (value or path == _ITSELF):
             pending += ((_below(path, key), inner) for key, inner in value.items())
         else:
-            cell = _leaf(value, text_of)
+            own = _rules_below(rules, path) if rules and isinstance(value, list) else None
+            cell = _leaf(value, text_of, own)
             if cell is not None:
                 cells[path] = cell
     return cells
+
+
+def _rules_below(rules: LeafRules, path: Path) -> LeafRules:
+    """Return the rules for a value below an item."""
+    for key in (path,) if isinstance(path, str) else path:
+        rules = rules.child(key)
+    return rules
 
 
 def _below(path: Path, key: str) -> Path:

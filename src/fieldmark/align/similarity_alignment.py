@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.align.alignment_options import (
@@ -190,37 +191,36 @@ def select_pairs(
     large.
     """
     match_fields, threshold, measure, equality = similarity
-    min_weight = min_weight_of(threshold)
+    min_weight, one_sided = min_weight_of(threshold), similarity.one_sided
 
-    def shared_leaves(
-        rules: LeafRules | None,
-    ) -> tuple[list[ItemLeaves], list[ItemLeaves], set[Path]]:
+    def shared_leaves(*, ruled: bool) -> tuple[list[ItemLeaves], list[ItemLeaves], set[Path]]:
+        leaves = partial(all_leaves, match_fields=match_fields, rules=rules, ruled=ruled)
         return drop_unshared(
-            all_leaves(expected, match_fields, rules),
-            all_leaves(candidate, match_fields, rules),
-            lambda: (all_leaves([item], match_fields, rules)[0] for item in paired()),
+            leaves(expected), leaves(candidate), lambda: (leaves([item])[0] for item in paired())
         )
 
     most_in_loops = SMALL_PAIRS
     left: list[ItemLeaves] = []
     right: list[ItemLeaves] = []
     if measure is None:
-        left, right, paths = shared_leaves(None)
+        left, right, paths = shared_leaves(ruled=False)
+        has_rules = rules is not None
         if rules is not None:
             if not equality and apply_rules(rules, match_fields, paths, left + right):
-                rules = None
+                has_rules = False
             else:
-                left, right, _ = shared_leaves(rules)
+                left, right, _ = shared_leaves(ruled=True)
         if equality:
             left, right = equality_leaves(left), equality_leaves(right)
         most_in_loops = min(
             max(SMALL_PAIRS, len(left) * len(right) // _SMALL_RATIO),
             SMALL_CHARACTER_PAIRS // max(1, largest(left) * largest(right)),
         )
-        has_rules = rules is not None
         if has_rules:
             most_in_loops = min(most_in_loops, _SMALL_RULED)
-        few = edges_of_few(left, right, min_weight, most_in_loops, has_rules=has_rules)
+        few = edges_of_few(
+            left, right, min_weight, most_in_loops, has_rules=has_rules, one_sided=one_sided
+        )
         if few is not None:
             return select_few(few, expected, candidate, method)
     order = canonical_order(expected, range(len(expected)))
@@ -231,12 +231,15 @@ def select_pairs(
     )
     if measure is None:
         many = edges_of_many(
-            [left[index] for index in order], [right[index] for index in other_order], min_weight
+            [left[index] for index in order],
+            [right[index] for index in other_order],
+            min_weight,
+            one_sided,
         )
     else:
         from fieldmark.align.geometric_similarity import measured_edges  # only with a measure
 
-        many = measured_edges(expected, candidate, paired(), match_fields, measure, min_weight)
+        many = measured_edges(expected, candidate, paired(), similarity, measure, min_weight)
     chosen: Iterable[Edge]
     if len(many.weights) > min(most_in_loops, SMALL_PAIRS):
         chosen = method.many(many, EqualLeafCounter(expected, candidate))

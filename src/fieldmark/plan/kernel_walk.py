@@ -49,7 +49,10 @@ _FACTS: Final = bytes(
     ]
 )
 _UNSUPPORTED: Final = -1.0
-"""The minimum weight of items whose similarity the kernel does not compute."""
+"""The minimum weight of items whose similarity the kernel does not compute.
+
+Also the similarity of leaves that only one of two items has, without match fields.
+"""
 _NO_LIMITS: Final = (-1.0, -1.0, -1.0)
 _PATH_SYNTAX: Final = frozenset(".[]*\"'")
 
@@ -103,7 +106,7 @@ def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ..
     compares_items = node.walks and list in node.container_types
     is_registered = node.base >= 0
     flags = 0
-    min_weight = _UNSUPPORTED
+    min_weight = one_sided = _UNSUPPORTED
     fields = select = align_rest = None
     aligner = node.aligner
     if compares_items and isinstance(aligner, SimilarityAligner):
@@ -122,6 +125,7 @@ def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ..
         if measure is None and not equality and simple:
             min_weight = min_weight_of(threshold)
         if match_fields is not None:
+            one_sided = threshold
             fields = tuple(field.encode("utf-8", "surrogatepass") for field in match_fields)
     is_leaf = node.walks or node.mode is NodeMode.LEAF
     if is_leaf and plain_presence and not (node.ignored or node.any_of or node.tokens):
@@ -140,6 +144,7 @@ def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ..
         is_registered and node.matches_equal_numbers,
         getattr(node.comparator, "matches_iso_dates", False),
         min_weight,
+        one_sided,
         getattr(rule, "keeps_text_leaves", False),
         *limits,
         node.base | MATCH_FACT,

@@ -9,7 +9,7 @@ from time import thread_time
 import pytest
 
 from fieldmark.align import alignment_options as limits
-from fieldmark.align import item_similarity, similarity_alignment
+from fieldmark.align import item_similarity, leaves, similarity_alignment
 from fieldmark.align.exact_methods import SetAlign
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
@@ -118,6 +118,35 @@ def test_limit_of_ties_counts_only_leaves_of_both_lists(monkeypatch):
     candidate = [{"name": "ac", "note": 3}, {"name": "ad", "source": 4}]
     found = Greedy(match_fields=("name",), threshold=0).align(expected, candidate)
     assert (found.failed, len(found.pairs)) == (None, 2)
+
+
+@pytest.mark.parametrize("match", [None, ("page",)], ids=["similarity", "ties"])
+def test_limit_of_equal_leaves_of_nested_lists(monkeypatch, match):
+    monkeypatch.setattr(similarity_alignment, "SMALL_CHARACTER_PAIRS", 0)
+    expected = [{"page": 1, "rows": [1, 1, 2]}, {"page": 1, "rows": [1, 3]}]
+    candidate = [{"page": 1, "rows": [1, 1, 4]}, {"page": 1, "rows": [1, 3, 5]}]
+    aligner = Greedy(match_fields=match, threshold=0)
+    monkeypatch.setattr(item_similarity, "MAX_SHARED_LEAVES", 2 + 1 + 1 + 2)
+    assert len(aligner.align(expected, candidate).pairs) == 2
+    monkeypatch.setattr(item_similarity, "MAX_SHARED_LEAVES", 2 + 1 + 1 + 2 - 1)
+    assert aligner.align(expected, candidate).failed is Reason.TOO_MANY_ITEMS
+
+
+@pytest.mark.parametrize("method", [Greedy, Optimal])
+@pytest.mark.parametrize("count", [10, 100, 1_000])
+def test_work_of_nested_lists_grows_with_their_leaves(monkeypatch, method, count):
+    """Each list is read once, and equal leaves are counted once, whatever the number of pairs."""
+    read: list[int] = []
+    monkeypatch.setattr(
+        leaves, "_leaf_set", lambda value, *_: read.append(1) or frozenset(enumerate(value))
+    )
+    # Every item shares one row with its counterpart, and one with all others.
+    expected = [{"page": n, "rows": [0, n, -1, -2]} for n in range(1, count + 1)]
+    candidate = [{"page": n, "rows": [0, n, -3, -4]} for n in range(1, count + 1)]
+    monkeypatch.setattr(item_similarity, "MAX_SHARED_LEAVES", count * count + count)
+    found = method().align(expected, candidate)
+    assert [pair[:2] for pair in found.pairs] == [(n, n) for n in range(count)]
+    assert len(read) == 2 * count
 
 
 def test_fallback_above_its_own_limit_fails(monkeypatch):

@@ -112,8 +112,24 @@ DATE, AMOUNT, IGNORED = (
             id="rule-with-a-pattern",
         ),
         pytest.param(
-            {"tags": [1, 2], "n": 1}, {"tags": [1, 2], "n": 2}, {"l[*].**": {"match": "ignore"}}, {}, [1.0] * 3,
-            id="list-is-no-leaf-that-a-rule-for-leaves-ignores",
+            {"tags": [1, 2], "n": 1}, {"tags": [1, 2], "n": 2}, {"l[*].**": {"match": "ignore"}}, {}, [],
+            id="nothing-is-left-if-all-leaves-are-ignored",
+        ),
+        pytest.param(
+            {"tags": [1, 2], "n": 1, "t": "a"}, {"tags": [7, 8], "n": 1, "t": "b"},
+            {"l[*].tags[*]": {"match": "ignore"}}, {"threshold": 0.4}, [0.5, 1.0, 1.0],
+            id="list-whose-items-are-ignored-is-left-out",
+        ),
+        pytest.param(
+            {"rows": [{"id": 1, "v": "x"}, {"id": 2, "v": "y"}], "n": 1},
+            {"rows": [{"id": 3, "v": "x"}, {"id": 4, "v": "y"}], "n": 2},
+            {"l[*].rows[*].id": {"match": "ignore"}}, {}, [0.5, 1.0, 1.0],
+            id="ignored-leaves-of-a-list-are-left-out",
+        ),
+        pytest.param(
+            {"rows": [{"d": "2018-03-07", "v": "x"}], "n": 1}, {"rows": [{"d": "07 MAR 2018", "v": "x"}], "n": 1},
+            {"l[*].rows[*].d": DATE}, {}, [0.75, 1.0],
+            id="other-leaves-of-a-list-are-equal-or-not",
         ),
         pytest.param(
             {"tags": [1, 2], "n": 1}, {"tags": [2, 1], "n": 1}, {"l[*].tags": {"match": "set"}}, {}, [1.0],

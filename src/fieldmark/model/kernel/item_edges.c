@@ -206,6 +206,15 @@ most_common(const Column *column, const uint32_t *letters, uint32_t candidate_nu
     return common;
 }
 
+/* Add the similarities of a path for the candidate items that lack it. */
+static void
+add_missing(const Column *column, uint32_t candidate_number, float *bounds)
+{
+    for (uint32_t j = 0; column->missing != NULL && j < candidate_number; j++) {
+        bounds[j] += column->missing[j];
+    }
+}
+
 /* Set the upper bounds of the similarity of a text with those of the candidate items, which is at
    most the number of letters in common, divided by the length of the longer text. The loops over
    candidate items are such that compilers use vectors. */
@@ -222,12 +231,14 @@ set_bounds(const Search *search, const Column *column, const Leaf *leaf, uint32_
             bounds[j] = (float)most_common(column, letters, candidate_number, j)
                         * (shares[j] < share ? shares[j] : share);
         }
+        add_missing(column, candidate_number, bounds);
         return;
     }
     count_common(column, letters, candidate_number, search->common);
     for (uint32_t j = 0; j < candidate_number; j++) {
         bounds[j] = (float)search->common[j] * (shares[j] < share ? shares[j] : share);
     }
+    add_missing(column, candidate_number, bounds);
 }
 
 /* Number the different texts of the items of one side at each path. */
@@ -307,6 +318,24 @@ make_column(Search *search, Column *column, uint32_t expected_number, uint32_t c
     return DONE;
 }
 
+/* Prepare the similarities of a column for the candidate items that lack its path. */
+static int
+make_missing(Search *search, uint32_t path, const Item *candidates, uint32_t candidate_number)
+{
+    Column *column = &search->columns[path];
+    if (search->missing == 0.0F || (search->everywhere >> path & 1)) {
+        return DONE;
+    }
+    column->missing = TAKE(search, float, candidate_number);
+    if (column->missing == NULL) {
+        return FAILED;
+    }
+    for (uint32_t j = 0; j < candidate_number; j++) {
+        column->missing[j] = candidates[j].paths >> path & 1 ? 0.0F : search->missing;
+    }
+    return DONE;
+}
+
 /* Prepare the texts of all paths, and list the paths in `order`. */
 static int
 make_columns(Search *search, uint32_t expected_number, uint32_t candidate_number)
@@ -331,7 +360,8 @@ make_columns(Search *search, uint32_t expected_number, uint32_t candidate_number
         if (column->number == 0 || column->expected_number == 0) {
             continue;
         }
-        if (make_column(search, column, expected_number, candidate_number, &budget) != DONE) {
+        if (make_column(search, column, expected_number, candidate_number, &budget) != DONE
+            || make_missing(search, path, candidates, candidate_number) != DONE) {
             return FAILED;
         }
         column->characters /= column->number + column->expected_number;
@@ -442,16 +472,34 @@ known_similarity(const Search *search, const Column *column, uint32_t candidate_
 
 #define ROUNDING 1e-5 /* more than that of a float bound, for each leaf */
 
+/* Of how many leaves the mean similarity must be at least the minimum. Of the match fields, those
+   of the expected item: where the candidate item lacks one, the bounds have the minimum. */
+static int
+decisive_leaves(const Search *search, const Item *expected, const Item *candidate)
+{
+    return search->node->one_sided < 0.0 ? bit_count(expected->paths | candidate->paths)
+                                         : (int)expected->number;
+}
+
 /* `_weight`: the mean similarity over the leaves of both items; -1 for items that cannot reach the
  * minimum similarity. */
 static int
 find_weight(const Search *search, const Item *expected, const Item *candidate,
             uint32_t candidate_index, double min_similarity, double *weight)
 {
-    double leaves = bit_count(expected->paths | candidate->paths), total = 0.0, spare;
+    int leaves = bit_count(expected->paths | candidate->paths);
+    double total = 0.0, one_sided = 0.0, spare;
     double similar[MOST_PATHS];
-    leaves = leaves > 0.0 ? leaves : 1.0;
-    spare = (double)search->settled[candidate_index] - (min_similarity - ROUNDING) * leaves;
+    if (search->node->one_sided >= 0.0) {
+        int missing = bit_count(expected->paths ^ candidate->paths);
+        one_sided = missing * search->node->one_sided;
+        if (2 * missing > leaves) {
+            *weight = 0.0;
+            return DONE;
+        }
+    }
+    spare = (double)search->settled[candidate_index]
+            - (min_similarity - ROUNDING) * decisive_leaves(search, expected, candidate);
     *weight = -1.0;
     for (uint32_t i = 0; i < search->order_number; i++) {
         const Column *column = &search->columns[search->order[i]];
@@ -489,8 +537,9 @@ find_weight(const Search *search, const Item *expected, const Item *candidate,
         }
     }
     if (spare >= 0.0) {
-        *weight = (total + (double)search->equal[candidate_index]) / leaves * WEIGHT_UNIT + TO_WHOLE
-                  - TO_WHOLE;
+        total += (double)search->equal[candidate_index];
+        *weight =
+            (total + one_sided) / (leaves > 0 ? leaves : 1) * WEIGHT_UNIT + TO_WHOLE - TO_WHOLE;
     }
     return DONE;
 }
@@ -543,11 +592,24 @@ count_equal(Search *search, const Item *item, const Leaf *begin)
     }
 }
 
-/* Add the leaves that a rule with a tolerance matches to what is settled. */
+/* Add what is settled besides equal leaves: match fields that the candidate items lack, unless they
+   are in a column, and the leaves that a rule with a tolerance matches. */
 static int
-settle_rules(Search *search, const Item *item, const Item *candidates, uint32_t candidate_number)
+settle(Search *search, const Item *item, const Item *candidates, uint32_t candidate_number)
 {
+    uint64_t others = item->paths & ~search->everywhere;
     memcpy(search->settled, search->equal, candidate_number * sizeof *search->settled);
+    for (uint32_t k = 0; k < search->order_number; k++) {
+        if (search->columns[search->order[k]].own != NULL) {
+            others &= ~((uint64_t)1 << search->order[k]);
+        }
+    }
+    for (uint32_t j = 0; others != 0 && j < candidate_number; j++) {
+        search->settled[j] += search->missing * (float)bit_count(others & ~candidates[j].paths);
+    }
+    if (!search->by_rules) {
+        return DONE;
+    }
     for (uint32_t k = 0; k < item->graded_number; k++) {
         uint32_t guess = item->graded[k];
         const Leaf *leaf = &item->leaves[guess];
@@ -591,7 +653,7 @@ keep_near(Search *search, const Item *item, const Item *candidates, double min_s
     uint32_t kept = 0;
     for (uint32_t i = 0; i < search->near_number; i++) {
         uint32_t candidate_index = search->near[i];
-        int leaves = bit_count(item->paths | candidates[candidate_index].paths);
+        int leaves = decisive_leaves(search, item, &candidates[candidate_index]);
         double most = (double)search->settled[candidate_index];
         for (uint32_t k = 0; k < search->order_number; k++) {
             const Column *column = &search->columns[search->order[k]];
@@ -647,15 +709,23 @@ static int
 find_near(Search *search, const Item *item, const Item *candidates, uint32_t candidate_number,
           double min_similarity)
 {
-    double size = item->number > search->smallest ? item->number : search->smallest;
+    int is_alone;
     const Column *last = set_own_texts(search, item, candidate_number);
     search->near_number = 0;
     memset(search->equal, 0, search->is_indexed ? candidate_number * sizeof *search->equal : 0);
     count_equal(search, item, candidates[0].leaves);
-    if (search->by_rules && settle_rules(search, item, candidates, candidate_number) != DONE) {
+    if (search->settled != search->equal
+        && settle(search, item, candidates, candidate_number) != DONE) {
         return FAILED;
     }
-    if ((double)item->graded_number < min_similarity * size) {
+    if (search->node->one_sided < 0.0) {
+        double size = item->number > search->smallest ? item->number : search->smallest;
+        is_alone = (double)item->graded_number >= min_similarity * size;
+    } else {
+        is_alone = (item->paths & ~search->everywhere) != 0
+                   || (double)item->graded_number >= min_similarity * item->number;
+    }
+    if (!is_alone) {
         qsort(search->near, search->near_number, sizeof *search->near, by_number);
     } else if (last != NULL) {
         list_near(search, item, candidate_number, last, min_similarity);
@@ -671,11 +741,15 @@ find_near(Search *search, const Item *item, const Item *candidates, uint32_t can
 
 /* Make room for what is known about the expected item at hand. */
 static int
-make_bounds(Search *search, uint32_t expected_number, uint32_t candidate_number)
+make_bounds(Search *search, uint32_t expected_number, uint32_t candidate_number,
+            double min_similarity)
 {
+    int by_fields = search->node->one_sided >= 0.0;
     search->upper_bounds = TAKE(search, float, candidate_number);
     search->equal = TAKE(search, float, candidate_number);
-    search->settled = search->by_rules ? TAKE(search, float, candidate_number) : search->equal;
+    search->settled =
+        search->by_rules || by_fields ? TAKE(search, float, candidate_number) : search->equal;
+    search->missing = by_fields && min_similarity > 0.0 ? (float)min_similarity : 0.0F;
     search->is_near = TAKE(search, Byte, (size_t)candidate_number + 7);
     search->near = TAKE(search, uint32_t, (size_t)candidate_number + 1);
     search->patterns = TAKE(search, Pattern, MOST_PATTERNS);
@@ -689,14 +763,16 @@ make_bounds(Search *search, uint32_t expected_number, uint32_t candidate_number)
         search->patterns[i].leaf = NULL;
     }
     search->smallest = UINT32_MAX;
+    search->everywhere = UINT64_MAX;
     for (uint32_t i = 0; i < expected_number + candidate_number; i++) {
         Item *item = &search->items[i];
         item->paths = 0;
         for (uint32_t k = 0; k < item->number; k++) {
             item->paths |= (uint64_t)1 << item->leaves[k].path;
         }
-        if (i >= expected_number && item->number < search->smallest) {
-            search->smallest = item->number;
+        if (i >= expected_number) {
+            search->everywhere &= item->paths;
+            search->smallest = item->number < search->smallest ? item->number : search->smallest;
         }
     }
     return DONE;
@@ -711,7 +787,7 @@ find_edges(Search *search)
     const Item *candidates = &search->items[expected_number];
     double min_weight = search->node->min_weight,
            min_similarity = min_weight / WEIGHT_UNIT - MARGIN;
-    if (make_bounds(search, expected_number, candidate_number) != DONE
+    if (make_bounds(search, expected_number, candidate_number, min_similarity) != DONE
         || make_columns(search, expected_number, candidate_number) != DONE
         || index_leaves(search, candidates, candidate_number) != DONE) {
         return FAILED;

@@ -330,6 +330,8 @@ struct Node {
     PyObject *align_rest;   /* aligns items that are not equal */
     int is_series;          /* whether a list of it was a series */
     double min_weight;      /* of a pair of items; negative if the similarity is left to Python */
+    double one_sided;       /* the similarity of a match field that only one of two items has;
+                               negative if all leaves are compared */
     int keeps_text;         /* its rule is an edit distance of normalized text */
     double absolute;        /* the tolerance of its rule for numbers, negative if it has none */
     double relative;
@@ -502,6 +504,7 @@ typedef struct {
     float *shares;            /* of one letter in each of them */
     uint32_t number;          /* of the different ones among them */
     uint32_t expected_number; /* of the different texts of the expected items */
+    float *missing;           /* the similarity of the candidate items that lack it, NULL if 0 */
     float *bounds;            /* upper bounds: a row for each different expected text, or one row */
     uint8_t *has_bounds;      /* by expected text; NULL if there is only one row */
     uint16_t *distances;      /* of different texts, plus 1; 0 if unknown; NULL if not kept */
@@ -566,6 +569,9 @@ typedef struct {
     float *upper_bounds; /* upper bounds of the expected item at hand with each candidate item */
     float *settled;      /* the part of them that is exact */
     uint32_t smallest;   /* the least number of leaves of a candidate item */
+    uint64_t everywhere; /* a bit for each path that all candidate items have */
+    float missing;       /* a bound of the similarity of a leaf that a candidate item lacks: such
+                            match fields do not decide whether items are similar enough */
     float *equal;        /* the number of leaves that are equal and not graded */
     Byte *is_near;       /* whether a candidate item may be similar enough, then seven zeros */
     uint32_t *near;      /* those that may be */

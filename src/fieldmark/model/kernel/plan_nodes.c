@@ -49,11 +49,12 @@ describe(const Walker *walker, Node *node)
     if (description == NULL) {
         return FAILED;
     }
-    if (!PyArg_ParseTuple(description, "iLpppdpdddOOOOOOOOO", &node->flags, &node->base,
+    if (!PyArg_ParseTuple(description, "iLpppddpdddOOOOOOOOO", &node->flags, &node->base,
                           &node->text_matches, &node->number_matches, &node->iso_matches,
-                          &node->min_weight, &node->keeps_text, &node->absolute, &node->relative,
-                          &node->at_zero, &objects[0], &objects[1], &objects[2], &objects[3],
-                          &objects[4], &objects[5], &objects[6], &objects[7], &objects[8])) {
+                          &node->min_weight, &node->one_sided, &node->keeps_text, &node->absolute,
+                          &node->relative, &node->at_zero, &objects[0], &objects[1], &objects[2],
+                          &objects[3], &objects[4], &objects[5], &objects[6], &objects[7],
+                          &objects[8])) {
         Py_DECREF(description);
         return FAILED;
     }
