@@ -416,7 +416,7 @@ class Session:
 
     def _unused_paths(self) -> list[UnusedPath]:
         """Return the configured paths that were never compared, also of evaluators."""
-        warnings, facts, runner = self.totals.warnings, self.totals.tally.facts(), self.runner
+        warnings, facts, runner = self.totals.warnings, self.totals.tally.all_facts(), self.runner
         documents = None if runner is None else runner.documents
         unused = [] if runner is None else runner.unused_paths()
         for rules in self.settings.user_rule_sets:
@@ -434,7 +434,7 @@ class Session:
         yield from warnings.uncertain()
         yield from (path.warning for path in unused)
         if self.totals.slices is not None:
-            yield from self.totals.slices.warnings(list(self.totals.tally.facts()))
+            yield from self.totals.slices.warnings(list(self.totals.tally.all_facts()))
 
     def with_intervals(self, summary: Summary) -> Summary:
         """Return the summary with confidence intervals, if they are requested."""

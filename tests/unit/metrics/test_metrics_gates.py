@@ -150,6 +150,7 @@ UNKNOWN = MISSED._replace(known=False)
         pytest.param({"invalid_truth": 1}, [], {}, ["invalid_truth"], id="invalid-truth"),
         pytest.param({"errors": 1}, [], {}, ["too_many_errors"], id="no-errors-by-default"),
         pytest.param({"errors": 2}, [], {"max_errors": 2}, [], id="errors-up-to-a-limit"),
+        pytest.param({"errors": 2, "scored": 0}, [], {"max_errors": 2}, ["nothing_scored"], id="nothing-scored"),
         pytest.param({}, [], {"unmet": True}, ["unmet_selection"], id="selection-without-cases"),
         pytest.param({}, [], {"failed_evaluator": True}, ["failed_evaluator"], id="evaluator"),
         pytest.param({}, [MISSED], {}, ["gate_failed"], id="gate"),
@@ -158,7 +159,10 @@ UNKNOWN = MISSED._replace(known=False)
     ],
 )  # fmt: skip
 def test_reasons_why_a_run_did_not_pass(cases, gates, options, failures):
-    assert list(run_failures(CaseTotals(total=3, **cases), gates, **options)) == failures
+    assert (
+        list(run_failures(CaseTotals(**{"total": 3, "scored": 1, **cases}), gates, **options))
+        == failures
+    )
 
 
 VACUOUS = {"mean_score": 1.0, "scored": 2, "errors": 0, "vacuous": 2, "verdicts": {"pass": 2}}

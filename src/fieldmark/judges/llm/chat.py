@@ -12,6 +12,7 @@ from fieldmark.judges.images import Image
 from fieldmark.judges.llm.client import (
     LlmCallError,
     LlmClient,
+    NoAnswerError,
     NotAnObjectError,
     Question,
     UnusableResponseError,
@@ -28,10 +29,14 @@ from fieldmark.values.text import plural
 _MAX_DATA_CHARACTERS: Final = 200_000
 _COMPLETE: Final[frozenset[JsonValue]] = frozenset({"stop", None})
 """The finish reasons of a complete response."""
+_FILTER: Final = "content_filter"
+"""The finish reason, and the code of the error, if the content filter of an endpoint applied."""
+FILTERED: Final = "the content filter of the endpoint blocked the response"
 _INCOMPLETE: Final[Mapping[str, str]] = {
     "length": "the response was truncated at the token limit",
-    "content_filter": "the content filter of the endpoint blocked the response",
+    _FILTER: FILTERED,
 }
+_BAD_REQUEST: Final = 400
 _MAX_REASON: Final = 2_000
 _REFUSALS: Final = frozenset({400, 404, 415, 422, 500, 501})
 _FORMAT: Final = re.compile(r"response_?format|json_?schema|json_?object|grammar", re.IGNORECASE)
@@ -211,6 +216,11 @@ def request_chat(
             return ChatResponse(body, call, used)
 
 
+def is_filtered(error: LlmCallError) -> bool:
+    """Return whether an endpoint refused a request because of its content filter."""
+    return error.refused == _BAD_REQUEST and _FILTER in str(error)
+
+
 def response_text(body: JsonObject) -> str:
     """Return the content of a response, which must contain one complete message."""
     choices = body.get("choices")
@@ -219,16 +229,17 @@ def response_text(body: JsonObject) -> str:
     finish_reason = choices[0].get("finish_reason")
     if isinstance(finish_reason, dict | list) or finish_reason not in _COMPLETE:
         text = str(finish_reason)
-        problem = _INCOMPLETE.get(text, f"unexpected finish reason {text[:40]!r}")
-        raise UnusableResponseError(problem)
+        if text in _INCOMPLETE:
+            raise NoAnswerError(_INCOMPLETE[text])
+        raise UnusableResponseError(f"unexpected finish reason {text[:40]!r}")
     message = choices[0].get("message")
     if not isinstance(message, dict):
         raise UnusableResponseError("the choice does not contain a message")
     if message.get("refusal"):
-        raise UnusableResponseError("the model refused to respond")
+        raise NoAnswerError("the model refused to respond")
     content = message.get("content")
     if not isinstance(content, str) or is_blank(content):
-        raise UnusableResponseError("the message content is empty or not a string")
+        raise NoAnswerError("the message content is empty or not a string")
     return content
 
 

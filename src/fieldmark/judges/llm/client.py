@@ -58,6 +58,10 @@ class UnusableResponseError(Exception):
         super().__init__(message)
 
 
+class NoAnswerError(UnusableResponseError):
+    """The model answered without usable content: it refused, or its answer was cut or filtered."""
+
+
 LLM_ERRORS: Final = (LlmCallError, UnusableResponseError, CacheError)
 """The errors that a request to a model can raise."""
 

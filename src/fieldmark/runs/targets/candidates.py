@@ -187,6 +187,8 @@ def _produced_case(
         return case._replace(input=CaseInput.FAILED, note=response.failure)
     context = case.context or CaseContext()
     context = context._replace(text=response.text, usage=response.usage)
+    if response.unreadable:
+        return case._replace(input=CaseInput.PARSE_ERROR, note=response.unreadable, context=context)
     case = case._replace(input=CaseInput.OK, note="", context=context)
     if response.text is None:
         value = (
@@ -264,7 +266,7 @@ class TargetCache:
             return None
 
     def _store(self, key: str, response: TargetResponse) -> TargetResponse:
-        if response.failure or self._unwritable:
+        if response.failure or response.unreadable or self._unwritable:
             return response
         if response.value is not MISSING and not all_finite(response.value):
             return response  # JSON cannot represent it

@@ -22,8 +22,14 @@ from fieldmark.judges.images import (
     named_files,
     open_page_renderer,
 )
-from fieldmark.judges.llm.chat import request_chat, response_text
-from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, Question
+from fieldmark.judges.llm.chat import FILTERED, is_filtered, request_chat, response_text
+from fieldmark.judges.llm.client import (
+    LLM_ERRORS,
+    LlmCallError,
+    LlmClient,
+    NoAnswerError,
+    Question,
+)
 from fieldmark.judges.llm.connection import (
     ChatConnection,
     OfferedFormats,
@@ -156,6 +162,10 @@ class ChatTarget(ChatConnection):
                 new = self._request(client, render, prompt, system, files)
                 (known,) = client.store([question], [new], record=False)
             return self._response(known)
+        except LlmCallError as error:
+            if is_filtered(error):
+                return TargetResponse(unreadable=FILTERED)
+            return TargetResponse(failure=str(error))
         except (*LLM_ERRORS, ImageError, _PromptError) as error:
             return TargetResponse(failure=str(error))
 
@@ -210,12 +220,21 @@ class ChatTarget(ChatConnection):
             strict=_is_strict(self.schema),
             images=urls,
         )
-        return CachedResponse({"text": response_text(body), "reply_format": used.value}, call)
+        answer: JsonObject = {"reply_format": used.value}
+        try:
+            answer["text"] = response_text(body)
+        except NoAnswerError as error:
+            answer["unreadable"] = str(error)
+        return CachedResponse(answer, call)
 
     def _response(self, cached: CachedResponse) -> TargetResponse:
+        text: str | None = None
+        unreadable = ""
         match cached.value:
-            case {"text": str(text), "reply_format": str(used)}:
-                pass
+            case {"text": str(answer), "reply_format": str(used)}:
+                text = answer
+            case {"unreadable": str(reason), "reply_format": str(used)}:
+                unreadable = reason
             case _:
                 raise CacheError("the cached response is not a prediction")
         call = cached.call
@@ -230,7 +249,9 @@ class ChatTarget(ChatConnection):
         enforced = self.schema is not None and self.reply_format is ReplyFormat.AUTO
         warning = _FALLBACKS.get(used, "") if enforced else ""
         record = partial(self.usage_log.record_response, call)
-        return TargetResponse(text=text, usage=usage, warning=warning, on_use=record)
+        return TargetResponse(
+            text=text, unreadable=unreadable, usage=usage, warning=warning, on_use=record
+        )
 
 
 def _sha256(text: str) -> str:
