@@ -433,11 +433,16 @@ def less_is_better(name: str) -> bool:
 
 
 def drop_gates(
-    before: JsonObject, after: JsonObject, limits: Mapping[str, float]
+    before: JsonObject,
+    after: JsonObject,
+    limits: Mapping[str, float],
+    common: JsonObject | None = None,
 ) -> tuple[GateResult, ...]:
     """Check how much worse metrics are than the metrics of a baseline.
 
-    A metric that is undefined in the baseline passes; a metric that is undefined now fails.
+    A metric that is undefined in the baseline passes; a metric that is undefined now fails. If
+    cases failed, `common` are the metrics of the baseline for the cases that both runs scored:
+    both the drop between these cases and the largest possible drop must be allowed.
     """
     results: list[GateResult] = []
     for name, limit in limits.items():
@@ -452,7 +457,8 @@ def drop_gates(
             result = result._replace(passed=False, note=new.note if new.failed else "undefined")
         else:
             sign = -1 if less_is_better(name) else 1
-            drop = sign * float(old.value - new.value)
+            same = None if common is None else _check_gate_or_fail(gate, common).value
+            drop = sign * float((old.value if same is None else same) - new.value)
             first, second = (
                 side.bounds or (number, number)
                 for side, number in ((old, old.value), (new, new.value))
@@ -460,7 +466,7 @@ def drop_gates(
             drops = [sign * float(first[1] - second[0]), sign * float(first[0] - second[1])]
             bounds = (min(drops), max(drops)) if old.bounds or new.bounds else None
             unbounded = any(side.failed and side.bounds is None for side in (old, new))
-            worst = drop if bounds is None else bounds[1]
+            worst = drop if bounds is None else max(drop, bounds[1])
             passed = worst <= limit + _SLACK and not unbounded and (new.failed or not new.note)
             note = new.note
             if old.failed:

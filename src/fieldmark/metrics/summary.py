@@ -647,7 +647,7 @@ def _summarized(
 def _bounds(tally: Tally, summary: Summary, convention: Convention) -> RunBounds | None:
     """Return the bounds of a run with failed cases: its metrics with every completion of them."""
     failed, applied = tally.failed, summary.convention
-    number = 0 if failed is None else failed.cases
+    number = 0 if failed is None else len(failed.ids)
     unknown = {
         option: number + _failures(str(applied.options[option]), summary)
         for option in (QUALITY_EVALUATOR, BY_CASE_EVALUATOR)

@@ -233,18 +233,19 @@ _BATCH_CELLS: Final = 1 << 18
 class FailedTally:
     """Sums over the failed cases of a run, for every completion.
 
-    `unbounded` counts the cases with failed lists, whose fields are not known.
+    `ids` are the cases, and `unbounded` counts those with failed lists, whose fields are not known.
     """
 
-    __slots__ = ("cases", "completions", "unbounded")
+    __slots__ = ("completions", "ids", "unbounded")
 
     def __init__(self, table: AttributeTable) -> None:
-        self.cases = self.unbounded = 0
+        self.ids: list[str] = []
+        self.unbounded = 0
         self.completions = {completion: Tally(table) for completion in Completion}
 
     def merge(self, other: FailedTally) -> None:
         """Add the failed cases of another part of the run."""
-        self.cases += other.cases
+        self.ids += other.ids
         self.unbounded += other.unbounded
         for completion, tally in self.completions.items():
             tally.merge(other.completions[completion])
@@ -301,6 +302,7 @@ class Tally:
 
     def add_failed(
         self,
+        case_id: str,
         block: Outcomes,
         completed: CompletedCases,
         read: CaseInput = CaseInput.OK,
@@ -313,7 +315,7 @@ class Tally:
         self.add_errors(block)
         if self.failed is None:
             self.failed = FailedTally(self.table)
-        self.failed.cases += 1
+        self.failed.ids.append(case_id)
         self.failed.unbounded += unbounded
         for completion, (outcomes, stats) in completed.items():
             self.failed.completions[completion].add(outcomes, stats)

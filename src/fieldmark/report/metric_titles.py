@@ -54,7 +54,7 @@ def vacuous_text(cases: int) -> str:
     return plural(cases, "vacuous case") if cases else ""
 
 
-def bounds_text(bounds: Interval | None) -> str:
+def bounds_text(bounds: Interval | None, intro: str = "with failed cases") -> str:
     """Return the bounds of a metric with the failed cases that it leaves out, or an empty string.
 
     >>> bounds_text((0.41, 0.9)), bounds_text((0.9, 0.9))
@@ -63,7 +63,7 @@ def bounds_text(bounds: Interval | None) -> str:
     if bounds is None:
         return ""
     low, high = (f"{bound:.3f}" for bound in bounds)
-    return f"with failed cases {low if low == high else f'{low} to {high}'}"
+    return f"{intro} {low if low == high else f'{low} to {high}'}"
 
 
 def failed_text(summary: Summary) -> str:

@@ -54,7 +54,9 @@ def add_results(tally: Tally, results: Iterable[CaseResult]) -> None:
         if stats.failed:
             completions = {each: completed_case(result, each) for each in Completion}
             unbounded = is_unbounded(result)
-            tally.add_failed(result.outcomes, completions, read, unbounded=unbounded)
+            tally.add_failed(
+                result.case.id, result.outcomes, completions, read, unbounded=unbounded
+            )
         elif stats.errors_count:
             outcomes, wrong = completed_case(result, Completion.WRONG_VALUE)
             own = stats._replace(counts=wrong.counts, errors=wrong.errors)

@@ -173,7 +173,7 @@ class _Sums(NamedTuple):
 class _Failed(NamedTuple):
     """The failed cases of a run or a slice, with their sums by completion."""
 
-    cases: int
+    ids: tuple[str, ...]
     unbounded: int
     completions: Mapping[str, _Sums]
 
@@ -323,7 +323,7 @@ def _stored_totals(totals: GroupTotals) -> _Totals:
             completion.value: _Sums(tuple(tally.cells().items()), tally.sums())
             for completion, tally in state.failed.completions.items()
         }
-        failed = _Failed(state.failed.cases, state.failed.unbounded, completions)
+        failed = _Failed(tuple(state.failed.ids), state.failed.unbounded, completions)
     sample = None
     if totals.sample is not None:
         _, cases, limit, bits, sampled = totals.sample.__getstate__()
@@ -337,7 +337,7 @@ def _restore_totals(totals: GroupTotals, stored: _Totals, table: AttributeTable)
     failed = None
     if stored.failed is not None:
         failed = FailedTally(table)
-        failed.cases, failed.unbounded = stored.failed.cases, stored.failed.unbounded
+        failed.ids, failed.unbounded = [*stored.failed.ids], stored.failed.unbounded
         for completion, tally in failed.completions.items():
             own = stored.failed.completions[completion.value]
             cells = _restored_cells(own.cells, table)

@@ -185,6 +185,7 @@ def run_session(
             max_errors=prepared.max_errors,
             unmet=unmet,
             values=options["values"],
+            failed=session.failed,
         )
         summary = summary if options["values"] else summary.without_classes()
         if directory is not None:
@@ -413,6 +414,12 @@ class Session:
                 confidence = replace(confidence, scale=stream.coverage.confidence_scale)
             summary = with_confidence(summary, totals.confidence, confidence)
         return summary if self.regions is None else self.regions.added_to(summary)
+
+    @property
+    def failed(self) -> Sequence[str]:
+        """The ids of the failed cases."""
+        failed = self.totals.tally.failed
+        return () if failed is None else failed.ids
 
     def _unused_paths(self) -> list[UnusedPath]:
         """Return the configured paths that were never compared, also of evaluators."""

@@ -65,7 +65,7 @@ def tally_of(
         if stats.failed:
             ends = {each: completed(block, each) for each in Completion}
             known = {each: (own, counter.stats(own)) for each, own in ends.items()}
-            tally.add_failed(block, known, read)
+            tally.add_failed("", block, known, read)
         else:
             tally.add(block, stats, read)
     return tally

@@ -267,3 +267,42 @@ def test_missing_path_fails_gates_and_gates_against_a_baseline(missing, note):
     assert (unknown.known, unknown.passed) == (False, False)
     (drop,) = drop_gates({**metrics, "mean_score": None}, metrics, {"mean_score": 0.1})
     assert drop.passed is not bool(note)
+
+
+FAILED_RUN = {
+    "mean_score": 0.5,
+    "bounds": {"failed": 11, "of": 12, "low": {"mean_score": 0.04}, "high": {"mean_score": 0.96}},
+}
+
+
+@pytest.mark.parametrize(
+    ("gate", "metrics", "passed", "note"),
+    [
+        pytest.param(("mean_score", 0.04, MIN), FAILED_RUN, True, "11 of 12 cases failed", id="low-bound-reaches-it"),
+        pytest.param(("mean_score", 0.5, MIN), FAILED_RUN, False, "11 of 12 cases failed", id="only-the-scored-cases-reach-it"),
+        pytest.param(("mean_score", 0.96, MAX), FAILED_RUN, True, "11 of 12 cases failed", id="high-bound-is-allowed"),
+        pytest.param(("mean_score", 0.9, MAX), FAILED_RUN, False, "11 of 12 cases failed", id="high-bound-is-too-high"),
+        pytest.param(("confidence.ece", 1, MAX), {**FAILED_RUN, "confidence": {"ece": 0.1}}, False, "11 of 12 cases failed", id="no-bounds"),
+        pytest.param(("cases.errors", 11, MAX), {**FAILED_RUN, "cases": {"errors": 11}}, True, "", id="number-of-errors"),
+        pytest.param(("cases.perfect", 1, MIN), {**FAILED_RUN, "cases": {"perfect": 1}}, False, "11 of 12 cases failed", id="perfect-cases-are-no-such-number"),
+    ],
+)  # fmt: skip
+def test_gates_with_failed_cases(gate, metrics, passed, note):
+    name, limit, kind = gate
+    result = check_gate(Gate(name=name, limit=limit, kind=kind), metrics)
+    assert (result.passed, result.note) == (passed, note)
+
+
+@pytest.mark.parametrize(
+    ("before", "common", "limit", "passed", "drop"),
+    [
+        pytest.param({"mean_score": 0.08}, {"mean_score": 0.5}, 0.05, True, 0.0, id="allowed"),
+        pytest.param({"mean_score": 0.08}, {"mean_score": 1.0}, 0.1, False, 0.5, id="common-cases-dropped"),
+        pytest.param({"mean_score": 0.9}, {"mean_score": 0.5}, 0.1, False, 0.0, id="failed-cases-may-have-dropped"),
+        pytest.param(FAILED_RUN, None, 0.9, False, 0.0, id="both-have-failed-cases"),
+        pytest.param(FAILED_RUN, None, 0.93, True, 0.0, id="largest-drop-is-allowed"),
+    ],
+)  # fmt: skip
+def test_drops_with_failed_cases(before, common, limit, passed, drop):
+    [result] = drop_gates(before, FAILED_RUN, {"mean_score": limit}, common)
+    assert (result.passed, result.value) == (passed, pytest.approx(drop))

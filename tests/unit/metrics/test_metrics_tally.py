@@ -85,7 +85,7 @@ def test_quality_metrics_of_an_evaluator_are_means_by_case():
 def test_unscored_cases_are_counted():
     tally = tally_of()
     tally.add_invalid_truth()
-    tally.add_failed(Outcomes(), {})
+    tally.add_failed("a", Outcomes(), {})
     tally.add_unexpected(2)
     assert tally.sums().cases == CaseTotals(total=2, errors=1, invalid_truth=1, unexpected=2)
 
