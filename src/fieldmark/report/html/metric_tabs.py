@@ -75,7 +75,7 @@ def case_metrics(
         "rqs": quality.rqs,
         "rqs_max": quality.rqs_max,
         "parts": _parts(quality, counting),
-        "judged": _SAFETY not in quality.flags,
+        "judged": "not_evaluated" not in quality.flags.get(_SAFETY, ()),
         "sizes": {
             "present": sizes.both_non_null,
             "expected": sizes.expected_non_null,
@@ -112,7 +112,7 @@ def run_quality(summary: Summary, comparators: Mapping[str, str]) -> JsonObject:
         "rqs": quality.rqs,
         "rqs_max": quality.rqs_max,
         "parts": _parts(quality, summary.rqs_counting),
-        "judged": _SAFETY not in quality.flags,
+        "judged": "not_evaluated" not in quality.flags.get(_SAFETY, ()),
         "sizes": {
             "present": buckets.both_non_null,
             "expected": buckets.gt_non_null,

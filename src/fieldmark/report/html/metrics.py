@@ -134,7 +134,8 @@ class Tile:
     @property
     def note(self) -> str:
         """The flags, the number of vacuous cases and the bounds as text."""
-        bounds = bounds_text(self.bounds) or self.failed
+        intro = "with failed cases" if self.failed else "from"
+        bounds = bounds_text(self.bounds, intro) or self.failed
         notes = flag_text(self.flags), vacuous_text(self.vacuous_cases), bounds
         return ", ".join(filter(None, notes))
 
