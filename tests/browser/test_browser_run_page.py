@@ -60,3 +60,27 @@ def test_report_shows_the_values_of_the_selected_attribute(open_page, run):
     assert expected[:5] == predicted[:5] == "2024-"
     page.click("#clear-filters")
     assert page.texts(VALUES) == []
+
+
+def test_strongest_finding_and_proposed_rules_are_shown(tmp_path, visit, serve):
+    truth = [
+        {"id": str(n), "country": "DE" if n % 3 == 0 else "FR", "date": f"2024-01-{n % 28 + 1:02}", "total": n}
+        for n in range(120)
+    ]  # fmt: skip
+    wrong = [
+        {**row, "date": f"{row['date'][8:]}/01/2024", "total": row["total"] * 100 + 7}
+        if row["country"] == "DE" and int(row["id"]) % 2
+        else row
+        for row in truth
+    ]
+    fm.score(truth, wrong, out=tmp_path / "runs" / "run")
+    for width in (1280, 420):
+        page = visit(serve(tmp_path), "/runs/run", *LOADED, width=width)
+        sentence = "total: 50% wrong where country = DE, 0% elsewhere (20 of 40 cases, 0 of 80)"
+        assert sentence in page.text("#weak-slices")
+        assert "50% wrong where country = DE, 0% elsewhere" in page.text("#strongest-finding")
+        assert "{path: date, match: date, order: dmy}" in page.text("#advice .proposed-rule")
+        assert not page.is_wider_than_the_screen()
+        for scheme in ("dark", "light"):
+            page.media(scheme=scheme)
+            assert page.violations() == []

@@ -92,7 +92,7 @@ def test_baseline_by_tag_and_one_comment_that_is_updated(action, project):
     assert (worse.code, worse.outputs["exit-code"]) == (1, "1"), worse.log
     assert (again.code, again.outputs["exit-code"]) == (0, "0"), again.log
     assert annotations(worse) == [
-        "::error file=truth.jsonl,title=gate failed::drop of mean_score is 0.2500, must be at most 0.01",
+        "::error file=truth.jsonl,title=gate failed::drop of mean_score is 0.250, must be at most 0.01",
         "::warning file=truth.jsonl,title=case b%3A partial::total",
     ]
     assert "created https://github.test/7" in worse.log
@@ -101,7 +101,7 @@ def test_baseline_by_tag_and_one_comment_that_is_updated(action, project):
     [comment] = comments.comments
     assert comment["body"].startswith("<!-- fieldmark fieldmark -->\n### `fieldmark`: passed")
     assert "#### Compared with main" in comment["body"]
-    assert "No difference: macro F1 by attribute 1.000 → 1.000" in comment["body"]
+    assert "Too few cases to tell: mean score 1.000 → 1.000" in comment["body"]
     tokens = {got.headers["Authorization"] for got in server.received}
     assert tokens == {"Bearer secret-token"}
     # The cache and the artifact of the tagged run; only runs with a tag are saved to the cache.

@@ -93,7 +93,7 @@ def test_run_of_the_default_branch_is_the_baseline_of_merge_requests(job, projec
     assert code == 0, log
     code, log = job(**compared, predictions="bad.jsonl", tag="main")
     assert code == 1, log
-    assert "gate failed: drop of mean_score is 0.8750, must be at most 0.1" in log
+    assert "gate failed: drop of mean_score is 0.875, must be at most 0.1" in log
     assert "7 cases worse" in log
     reports = project / ".fieldmark/reports"
     suite = parse(reports / "junit.xml").getroot()  # noqa: S314 - our own file

@@ -208,7 +208,7 @@ def test_candidates_of_a_target_are_separated_from_their_confidences():
     ("rows", "warning"),
     [
         ([{"t": 1}], "no prediction has a confidence"),
-        ([{"t": {"value": 1, "confidence": 0.5, "page": 1}}], "1 value with a confidence and other"),
+        ([{"t": {"value": 1, "confidence": 0.5, "unit": "m"}}], "1 value with a confidence and other"),
         ([{"t": {"value": 1, "confidence": 0.5}}, {"t": {"value": 1, "confidence": 50}}],
          "from 0 to 1 in 1 prediction and from 0 to 100 in 1"),
     ],

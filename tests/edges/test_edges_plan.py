@@ -46,6 +46,25 @@ def plan(original, tmp_path):
     return shutil.copytree(original / "plan", tmp_path / "plan")
 
 
+def test_documents_with_metadata_are_read_the_same_in_all_partitions(tmp_path):
+    truth, found = written(tmp_path, list(rows(3 * SEGMENT, seed=6)))
+    cited = []
+    for line in found.read_text().splitlines():
+        row = json.loads(line)
+        if isinstance(row["candidate"], dict) and len(cited) < 2 * SEGMENT:
+            candidate = row["candidate"].items()
+            row["candidate"] = {key: {"value": value, "page": 1} for key, value in candidate}
+        cited.append(json.dumps(row))
+    found.write_text("\n".join(cited))
+    plan_run(complete_options(truth=truth, candidate=found), tmp_path / "plan", 3)
+    for number in range(3):
+        assert work_on(tmp_path / "plan", number)
+    one = fm.score(truth, found, out=tmp_path / "one", intervals=True)
+    merged = merge_plan(tmp_path / "plan", tmp_path / "merged")
+    assert content(tmp_path / "merged") == content(tmp_path / "one")
+    assert merged.notes == one.notes
+
+
 def results(plan):
     return sorted(path.name for path in (plan / "results").iterdir())
 

@@ -85,7 +85,7 @@ def test_runs_with_the_same_value_have_the_same_rank(runs, command):
     assert [(run["rank"], run["name"]) for run in found["runs"]] == [
         (1, "again"), (1, "good"), (3, "bad"),
     ]  # fmt: skip
-    assert "Best: again; equal or not significantly worse: good" in done.out
+    assert "Best: again; too few cases to tell: good" in done.out
     assert "same value: again, good" in done.out
 
 
@@ -100,7 +100,9 @@ def test_a_pair_has_the_p_value_of_diff(runs):
     ranking = fm.rank([runs / name for name in ("bad", "good", "close")])
     for (first, second), found in ranking.pairs.items():
         alone = fm.diff(ranking.runs[second].path, ranking.runs[first].path).main
-        assert (found.p, found.delta, found.interval) == (alone.p, alone.delta, alone.interval)
+        assert (found.p, found.delta) == (alone.p, alone.delta)
+    # More tests, wider intervals.
+    assert found.interval[0] <= alone.interval[0] < alone.interval[1] <= found.interval[1]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def judged_cases():
     return Path("judged").read_text().split() if Path("judged").exists() else []
 
 
-def score_with_small_files(out, on_excess):
+def score_with_small_files(out, on_excess, files=("truth.jsonl", "found.jsonl")):
     """Score in a process that can write at most a million bytes to a file.
 
     `on_excess` names what SIGXFSZ then does: end the process, or nothing, so that writing fails.
@@ -84,7 +84,7 @@ def score_with_small_files(out, on_excess):
         f"signal.signal(signal.SIGXFSZ, signal.{on_excess}); "
         "from fieldmark.cli.main import main; main()"
     )
-    arguments = ["score", "truth.jsonl", "found.jsonl", "--out", out, "-q"]
+    arguments = ["score", *files, "--out", out, "-q"]
     return subprocess.run(
         [sys.executable, "-c", limited, *arguments],
         env=ENVIRONMENT | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
@@ -106,6 +106,57 @@ def test_killed_run_is_resumed_to_the_same_bytes(command):
     assert 0 < (Path("cut") / "results.jsonl").stat().st_size <= 1_000_000
     resumed = command("score", "--resume", "cut", "-q")
     assert (resumed.code, resumed.err) == (0, "")
+    assert content("cut") == content("whole")
+
+
+def with_citations(number):
+    """Write predictions whose values have citations, except for a few documents."""
+    for name, side in zip(("truth", "found"), zip(*rows(number), strict=True), strict=True):
+        if name == "truth":
+            yield write_rows(Path("truth.jsonl"), side)
+            continue
+        cited = [
+            {
+                "id": row["id"],
+                "candidate": {
+                    **{
+                        key: {"value": value, "citations": [{"page": 1}]}
+                        for key, value in row["candidate"].items()
+                    },
+                    **({"total": 1} if place % 100 == 99 else {}),
+                },
+            }
+            for place, row in enumerate(side)
+        ]
+        yield write_rows(Path("found.jsonl"), cited)
+
+
+def as_tables(number):
+    """Write both sides as CSV files with numbers and booleans in other forms."""
+    for name, form in (("truth", "{n},{n}.5,true,{v}"), ("found", "{n},{n}.50,True,{v}")):
+        table = [form.format(n=n, v=f"Vendor {n % 50}") for n in range(number)]
+        if name == "found":
+            table[-3] = table[-3].replace(".50", "?")
+        path = Path(f"{name}.csv")
+        path.write_text("\n".join(["id,total,paid,vendor", *table]) + "\n")
+        yield path
+
+
+@pytest.mark.parametrize(
+    ("write", "warning"),
+    [
+        pytest.param(with_citations, "120 documents do not have the metadata", id="citations"),
+        pytest.param(as_tables, "1 cell in columns of numbers", id="tables"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_resumed_run_reads_documents_as_before(write, warning, command):
+    files = [str(path) for path in write(CASES * 2)]
+    assert command("score", *files, "--out", "whole", "-q").code == 0
+    warnings = json.loads((Path("whole") / "summary.json").read_text())["warnings"]
+    assert any(text.startswith(warning) for text in warnings)
+    assert score_with_small_files("cut", "SIG_DFL", files).returncode == -signal.SIGXFSZ
+    assert command("score", "--resume", "cut", "-q").code == 0
     assert content("cut") == content("whole")
 
 

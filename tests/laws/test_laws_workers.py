@@ -74,6 +74,29 @@ def test_any_number_of_workers_gives_the_same_bytes(cases, missing, paired, tmp_
     assert runs[0] == runs[1] == runs[2]
 
 
+@pytest.mark.parametrize("confidence", [False, True], ids=["plain", "rated"])
+def test_any_number_of_workers_reads_the_same_metadata(confidence, tmp_path):
+    """The first rows decide for all parts, although later parts have other documents."""
+    inputs = written(tmp_path, list(rows(3 * SEGMENT + 17, seed=2)))
+    rewrite(inputs[1], lambda lines: [*map(cited, range(len(lines)), lines)])
+    runs = scored(tmp_path, inputs, (1, 2, 3), confidence=confidence)
+    assert runs[0] == runs[1] == runs[2]
+    _, notes, warnings = runs[0]
+    assert any("the value is in 'value'" in note for note in notes)
+    assert any("documents do not have the metadata of the others" in text for text in warnings)
+
+
+def cited(place, line):
+    """Return a row whose values have citations, except for a third of the later rows."""
+    row = json.loads(line)
+    if isinstance(row["candidate"], dict) and (place < SEGMENT or place % 3):
+        row["candidate"] = {
+            key: {"value": value, "citations": [], "confidence": 0.9}
+            for key, value in row["candidate"].items()
+        }
+    return json.dumps(row)
+
+
 @pytest.mark.parametrize("cases", [1, SEGMENT, 3 * SEGMENT + 5])
 def test_any_number_of_workers_rescores_to_the_same_bytes(cases, tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[fm.rescore.__module__], "PARALLEL_BYTES", 0)

@@ -64,7 +64,7 @@ def test_three_systems_are_ranked_as_published():
     assert [run.name for run in ranking.best] == ["gemini", "claude"]
     pair = ranking.pair(names.index("gpt"), names.index("claude"))
     assert (pair.improved, pair.worse) == (5, 9)
-    assert pair.word is DiffVerdict.TOO_FEW
+    assert pair.word is DiffVerdict.NOT_PROVEN
     low, high = pair.interval
     assert low < -0.05 < 0.05 < high
 

@@ -6,17 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Unpack
+from typing import NamedTuple, Unpack, cast
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.data.document_forms import detect_envelopes
+from fieldmark.data.inputs import Envelopes
 from fieldmark.data.json_parser import JsonDialect, Role
 from fieldmark.data.json_rows import ensure_documents, ensure_json
 from fieldmark.data.model_text import read_candidate, read_expected
-from fieldmark.errors import DataError, Location, with_location
+from fieldmark.errors import ConfigError, DataError, Location, with_location
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
 from fieldmark.metrics.consistency import rank as ranking_of
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING, JsonObject
+from fieldmark.model.json import MISSING, JsonObject, Missing
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
 from fieldmark.model.rule import Scope
@@ -25,8 +27,9 @@ from fieldmark.runs.case_processor import CaseProcessor
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.error_boundary import check_safety, open_safety
 from fieldmark.runs.provider_set import ProviderSet
-from fieldmark.runs.run_options import CompareOptions
+from fieldmark.runs.run_options import CompareOptions, DocumentOptions, RuleOptions
 from fieldmark.runs.settings import Settings, resolve_settings
+from fieldmark.values.declared_options import declared_options
 from fieldmark.values.equality import equal
 
 
@@ -60,21 +63,40 @@ def compare_pair(
     expected: object, candidate: object, **options: Unpack[CompareOptions]
 ) -> tuple[Settings, CaseResult]:
     """Return the resolved settings of a comparison and its result."""
-    settings = resolve_settings(**options)
+    settings, envelopes = read_options(options)
     check_ready(settings)
-    (case,) = read_cases(expected, {"candidate": candidate})
-    return settings, compare_case(settings, case)
+    (pair,) = read_pairs(expected, {"candidate": candidate}, envelopes)
+    return settings, compare_read(settings, pair)
 
 
-def read_cases(expected: object, candidates: Mapping[str, object]) -> list[Case]:
-    """Return a case for each candidate, with documents in text parsed as in a data set.
+def read_options(options: CompareOptions) -> tuple[Settings, str]:
+    """Return the resolved settings of a comparison, and how envelopes of values are read."""
+    own = declared_options(DocumentOptions)["envelopes"]
+    envelopes = options.get("envelopes") or Envelopes.UNWRAP
+    if problem := own.problem(envelopes):
+        raise ConfigError.of(f"{own.name} {problem}")
+    others = {name: value for name, value in options.items() if name != own.name}
+    return resolve_settings(**cast("RuleOptions", others)), envelopes
+
+
+class ReadPair(NamedTuple):
+    """Two documents as a case, and notes about how they were read."""
+
+    case: Case
+    notes: tuple[str, ...] = ()
+
+
+def read_pairs(
+    expected: object, candidates: Mapping[str, object], envelopes: str = Envelopes.UNWRAP
+) -> list[ReadPair]:
+    """Return a case for each candidate, with its documents read as in a data set.
 
     The error for an expected value that cannot be read, or for an object that is not JSON, names
     the argument.
     """
     with _located("expected"):
         truth = read_expected(ensure_json(expected, Role.TRUTH), JsonDialect(role=Role.TRUTH))
-    cases: list[Case] = []
+    pairs: list[ReadPair] = []
     for name, document in candidates.items():
         with _located(name):
             candidate = ensure_json(document)
@@ -87,8 +109,18 @@ def read_cases(expected: object, candidates: Mapping[str, object]) -> list[Case]
             except DataError as error:
                 unread = CaseInput.PARSE_ERROR
                 case = case._replace(candidate=MISSING, input=unread, note=error.message)
-        cases.append(case)
-    return cases
+        pairs.append(_without_metadata(case, envelopes))
+    return pairs
+
+
+def _without_metadata(case: Case, envelopes: str) -> ReadPair:
+    candidate = case.candidate
+    if isinstance(candidate, Missing) or envelopes == Envelopes.KEEP:
+        return ReadPair(case)
+    forms, notes = detect_envelopes([case.expected], [candidate])
+    expected = forms.expected.separate(case.expected, candidate).document
+    candidate = forms.candidate.separate(candidate, case.expected).document
+    return ReadPair(case._replace(expected=expected, candidate=candidate), tuple(notes))
 
 
 @contextmanager
@@ -114,6 +146,11 @@ def compare_case(settings: Settings, case: Case) -> CaseResult:
         return CaseProcessor(plan, settings.convention).process([case])[0]
     with open_safety(settings.safety) as safety:
         return CaseProcessor(plan, settings.convention, safety=safety).process([case])[0]
+
+
+def compare_read(settings: Settings, pair: ReadPair) -> CaseResult:
+    """Compare two documents with resolved settings; the result has the notes about them."""
+    return replace(compare_case(settings, pair.case), notes=pair.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +206,13 @@ def compare_many(
     >>> ranked.ranking.order, ranked.consistency
     ((1, 2, 0), 0.3333333333333333)
     """
-    settings = resolve_settings(**options)
+    settings, envelopes = read_options(options)
     check_ready(settings)
     documents = ensure_documents(candidates, "candidates", "a list of documents")
     named = {f"candidates[{index}]": document for index, document in enumerate(documents)}
-    cases = read_cases(expected, named)
-    results = tuple(compare_case(settings, case) for case in cases)
+    read = read_pairs(expected, named, envelopes)
+    cases = [pair.case for pair in read]
+    results = tuple(compare_read(settings, pair) for pair in read)
     # In a comparison of two candidates, neither is the ground truth, and both were judged.
     settings = replace(settings, safety=None)
     if settings.rules.scope is Scope.TRUTH:

@@ -28,6 +28,7 @@ from fieldmark.errors import (
 )
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.difference import (
+    MARGIN,
     CaseChange,
     CaseInRun,
     DiffVerdict,
@@ -36,10 +37,12 @@ from fieldmark.metrics.difference import (
     PairedCases,
     PairedMetrics,
     ResamplingOptions,
+    cases_for_equivalence,
+    cases_for_significance,
     paired_metrics,
     paired_slices,
 )
-from fieldmark.metrics.gates import GateResult
+from fieldmark.metrics.gates import GateResult, dropped_metric
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
 from fieldmark.metrics.significance import ALPHA, mcnemar, smallest_p
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
@@ -47,6 +50,8 @@ from fieldmark.metrics.summary import AppliedConvention, Summary, summary_to_jso
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.difference_text import (
     change_text,
+    difference_text,
+    difference_to_json,
     interval_text,
     named_p,
     p_value,
@@ -107,26 +112,33 @@ _NOT_COMPARABLE: Final = frozenset({"rules", "conventions", "weights", "evaluato
 _TONES: Final = {
     DiffVerdict.WORSE: Tone.BAD,
     DiffVerdict.BETTER: Tone.GOOD,
+    DiffVerdict.EQUIVALENT: Tone.QUIET,
+    DiffVerdict.NOT_PROVEN: Tone.PLAIN,
     DiffVerdict.TOO_FEW: Tone.PLAIN,
-    DiffVerdict.SAME: Tone.QUIET,
     DiffVerdict.NOT_COMPARABLE: Tone.QUIET,
 }
-"""The styles of changes, in the order of the list of attributes."""
 _CONCLUSIONS: Final = {DiffVerdict.WORSE: Tone.BAD, DiffVerdict.BETTER: Tone.GOOD}
 _CHANGE: Final = (
     Column("Before", "before", Format.NUMBER),
     Column("After", "after", Format.NUMBER),
     Column("Change", "delta", Format.NUMBER),
-    Column("95% CI", "interval", align=Align.RIGHT, tone=Tone.QUIET),
 )
-_COUNTS: Final = (
+_CONCLUSION: Final = Column("Conclusion", "word")
+_TESTED: Final = (
+    Column("95% CI", "interval", align=Align.RIGHT, tone=Tone.QUIET),
+    Column("p", "p", Format.NUMBER),
+    _CONCLUSION,
+)
+_ADJUSTED: Final = (
+    Column("95% CI adjusted", "interval", align=Align.RIGHT, tone=Tone.QUIET),
     Column("p adjusted", "p_adjusted", Format.NUMBER),
     Column("Improved", "improved", Format.COUNT),
     Column("Worse", "worse", Format.COUNT),
+    _CONCLUSION,
 )
 _DATA: Final = (
     "kind", "name", "before", "after", "delta", "low", "high", "p", "p_adjusted", "word",
-    "improved", "worse",
+    "improved", "worse", "cases_needed",
 )  # fmt: skip
 _MAX_CASES: Final = {"worse": 100, "improved": 10}
 """The number of listed cases: cases that got worse decide about a release."""
@@ -136,6 +148,8 @@ _MAX_VALUE: Final = 40
 _MAX_NAMED: Final = 3
 """The number of attributes of each direction that a headline names."""
 _MAX_REPEATED: Final = 5
+_DIGITS: Final = 2
+"""The digits of an estimated number of cases."""
 _DIRECTIONS: Final = {DiffVerdict.WORSE: Direction.WORSE, DiffVerdict.BETTER: Direction.IMPROVED}
 
 
@@ -173,8 +187,9 @@ class DiffResult(ShownRecord):
         before: The name of the first run.
         after: The name of the second run.
         summaries: The metrics of both runs.
-        metrics: The metrics with their differences. The first metric is the primary metric of the
-            convention, or the mean score if evaluators score the cases.
+        metrics: The metrics with their differences. The first metric is the metric of the gate
+            against a baseline, or else the primary metric of the convention, or the mean score if
+            evaluators score the cases.
         pairs: The cases of both runs.
         sliced: The cases of every slice.
         different: The names of differences in rules, conventions, weights or evaluators.
@@ -184,6 +199,7 @@ class DiffResult(ShownRecord):
         new_errors: Repeated errors that only the second run has.
         fixed_errors: Repeated errors that only the first run has.
         gates: The results of the gates.
+        margin: The size up to which a difference does not matter.
         warnings: The structural warnings of the runs.
         notes: Remarks on the comparison.
         runs: The runs, which provide the values of changed fields.
@@ -202,6 +218,7 @@ class DiffResult(ShownRecord):
     new_errors: tuple[RepeatedError, ...] = ()
     fixed_errors: tuple[RepeatedError, ...] = ()
     gates: tuple[GateResult, ...] = ()
+    margin: float = MARGIN
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     runs: tuple[StoredRun, StoredRun] | None = field(default=None, compare=False)
@@ -218,7 +235,7 @@ class DiffResult(ShownRecord):
 
     @property
     def word(self) -> DiffVerdict:
-        """Whether the first metric changed significantly."""
+        """What the cases say about the difference of the first metric."""
         return self.main.word
 
     @property
@@ -317,25 +334,22 @@ class DiffResult(ShownRecord):
         too_few = smallest_p(fixed + regressed) > ALPHA
         return None if too_few or not self.comparable else mcnemar(fixed, regressed)
 
+    def gated(self, gate: GateResult) -> MetricDifference | None:
+        """Return the difference of the metric of a gate, if it was tested."""
+        return self.metrics.named(dropped_metric(gate) or "")
+
+    def gate_lines(self) -> list[str]:
+        """Return the results of the gates with what the cases say about their metrics."""
+        changes = map(self.gated, self.gates)
+        return [
+            gate_line(gate) + ("" if change is None else f"; {change.word}")
+            for gate, change in zip(self.gates, changes, strict=True)
+        ]
+
     @property
     def passed(self) -> bool:
         """Whether every gate passed; true without gates."""
         return all(gate.passed for gate in self.gates)
-
-    def to_json(self, metric: MetricDifference) -> JsonObject:
-        """Return a metric, an attribute or an evaluator as JSON."""
-        return {
-            "before": metric.before,
-            "after": metric.after,
-            "delta": metric.delta,
-            "interval": None if metric.interval is None else list(metric.interval),
-            "p": metric.p,
-            "p_adjusted": metric.adjusted,
-            "detectable": metric.detectable,
-            "word": metric.word.value,
-            "improved": metric.improved if self.comparable else None,
-            "worse": metric.worse if self.comparable else None,
-        }
 
     def overview(self) -> JsonObject:
         """Return the conclusion as JSON, with the names of the runs and the numbers of cases."""
@@ -357,6 +371,8 @@ class DiffResult(ShownRecord):
                 "primary": self.primary,
                 "p": self.main.p,
                 "alpha": ALPHA,
+                "margin": self.margin,
+                "cases_needed": self.main.cases_needed,
             },
             "notes": [*(f"warning: {text}" for text in self.warnings), *self.notes],
         }
@@ -373,12 +389,16 @@ class DiffResult(ShownRecord):
             "format": 1,
             **self.overview(),
             "metrics": {
-                name: {**self.to_json(change), "note": self.note(name)}
+                name: {**difference_to_json(change), "note": self.note(name)}
                 for name, change in self.metrics.headline.items()
             },
-            "attributes": {name: self.to_json(change) for name, change in self.attributes.items()},
-            "evaluators": {name: self.to_json(change) for name, change in self.evaluators.items()},
-            "slices": {name: self.to_json(change) for name, change in self.slices.items()},
+            "attributes": {
+                name: difference_to_json(change) for name, change in self.attributes.items()
+            },
+            "evaluators": {
+                name: difference_to_json(change) for name, change in self.evaluators.items()
+            },
+            "slices": {name: difference_to_json(change) for name, change in self.slices.items()},
             "errors_by_type": {
                 name: {"before": before, "after": after}
                 for name, (before, after) in self.mistakes.items()
@@ -395,14 +415,20 @@ class DiffResult(ShownRecord):
                 "changes": [{"before": a, "after": b, "cases": n} for a, b, n in verdicts],
             },
             **cases,
-            "gates": [to_json(gate) for gate in self.gates],
+            "gates": [
+                {
+                    **to_json(gate),
+                    "word": None if (change := self.gated(gate)) is None else change.word.value,
+                }
+                for gate in self.gates
+            ],
         }
 
     def conclusion_to_json(self) -> JsonObject:
         """Return the texts of the conclusion for pages."""
         text = _explanation(self)
         return {
-            "verdict": _capitalized(self.word),
+            "verdict": _verdict_text(self),
             "evidence": _evidence(self),
             "explanation": f"{_capitalized(text)}." if text else "",
             "changed": [dict(part._asdict()) for part in _changed_attributes(self)],
@@ -457,28 +483,28 @@ class DiffResult(ShownRecord):
         return (
             Table(
                 name="metrics",
-                columns=(Column("Metric", "name"), *_CHANGE, Column("p", "p", Format.NUMBER)),
+                columns=(Column("Metric", "name"), *_CHANGE, *_TESTED),
                 rows=[row for name, row in rows["metrics"].items() if name != "rqs" or has_rqs],
                 gap=1,
             ),
             Table(
                 name="evaluators",
-                columns=(evaluators, *_CHANGE, *_COUNTS),
+                columns=(evaluators, *_CHANGE, *_ADJUSTED),
                 rows=[*rows["evaluators"].values()],
                 gap=1,
             ),
             Table(
                 name="attributes",
-                columns=(attributes, *_CHANGE, *_COUNTS),
-                rows=[rows["attributes"][name] for name in _ranked(self.attributes)],
+                columns=(attributes, *_CHANGE, *_ADJUSTED),
+                rows=[*rows["attributes"].values()],
                 top=top,
                 noun="attribute",
                 gap=1,
             ),
             Table(
                 name="slices",
-                columns=(slices, *_CHANGE, *_COUNTS),
-                rows=[rows["slices"][name] for name in _ranked(self.slices)],
+                columns=(slices, *_CHANGE, *_ADJUSTED),
+                rows=[*rows["slices"].values()],
                 top=top,
                 noun="slice",
                 gap=1,
@@ -520,7 +546,10 @@ class DiffResult(ShownRecord):
                 gap=1,
             ),
             *_changed_cases(self),
-            *(Line(gate_line(gate), Tone.GOOD if gate.passed else Tone.BAD) for gate in self.gates),
+            *(
+                Line(text, Tone.GOOD if gate.passed else Tone.BAD)
+                for gate, text in zip(self.gates, self.gate_lines(), strict=True)
+            ),
             data=Data(_DATA, [row for group in rows.values() for row in group.values()]),
         )
 
@@ -535,6 +564,7 @@ def diff(
     force: bool = False,
     by: Iterable[str] | None = None,
     max_drop: Mapping[str, float] | None = None,
+    margin: float = MARGIN,
     seed: int = 0,
 ) -> DiffResult:
     """Compare two runs case by case.
@@ -549,7 +579,10 @@ def diff(
             nothing is called better or worse.
         by: The keys of slices, which are compared by the first metric. By default, the keys that
             both runs have.
-        max_drop: The largest drop of metrics by name; a larger one fails a gate.
+        max_drop: The largest drop of metrics by name; a larger one fails a gate. The conclusion is
+            about the first of them that fails.
+        margin: The size up to which a difference of a metric does not matter. Runs are equivalent
+            if the confidence interval lies within it.
         seed: The seed of the resamples.
 
     >>> import fieldmark as fm
@@ -559,8 +592,10 @@ def diff(
     >>> fm.diff(first, second).word
     <DiffVerdict.BETTER: 'better'>
     >>> fm.diff(second, second).word
-    <DiffVerdict.SAME: 'no difference'>
+    <DiffVerdict.TOO_FEW: 'too few cases to tell'>
     """
+    if not 0 <= margin < 1:
+        raise ConfigError.of("margin must be at least 0 and less than 1")
     old, new = stored_run(before), stored_run(after)
     differences = list(obstacles(old, new, rescore=rescore))
     if differences and not force:
@@ -578,31 +613,36 @@ def diff(
         gathered.check_same_data()
     if not pairs.cases:
         raise ConfigError.of("the runs have no cases in common")
+    options = ResamplingOptions(seed=seed, margin=margin)
     metrics = paired_metrics(
         pairs,
         first.table,
         second.table,
         first.convention.counting,
-        ResamplingOptions(seed=seed),
+        options,
         counting_after=second.convention.counting,
     )
     summaries = (
         _with_evaluators(first.summary(), old),
         _with_evaluators(second.summary(old.manifest.convention if rescore else None), new),
     )
+    if sliced.keys:
+        summaries = sliced.summaries(summaries)
+    gates = check_drops(summary_to_json(summaries[0]), summary_to_json(summaries[1]), max_drop)
     ordered = {
-        name: metrics.headline[name] for name in summaries[0].metrics if name in metrics.headline
+        name: metrics.headline[name]
+        for name in dict.fromkeys([*_gated_metrics(gates, new), *summaries[0].metrics])
+        if name in metrics.headline
     }
     slices: Mapping[str, MetricDifference] = {}
     if sliced.keys:
-        summaries = sliced.summaries(summaries)
         slices = paired_slices(
             {name: sliced.pairs[name] for name in summaries[0].slices},
             next(iter(ordered)),
             first.table,
             second.table,
             first.convention.counting,
-            ResamplingOptions(seed=seed),
+            options,
             counting_after=second.convention.counting,
         )
     titles = titles_of([old, new])
@@ -626,11 +666,24 @@ def diff(
         only_after=gathered.only[1],
         new_errors=gathered.repeated[1].not_in(gathered.repeated[0]),
         fixed_errors=gathered.repeated[0].not_in(gathered.repeated[1]),
-        gates=check_drops(summary_to_json(summaries[0]), summary_to_json(summaries[1]), max_drop),
+        gates=gates,
+        margin=margin,
         warnings=tuple(structural_warnings(old, new, titles)),
         notes=(*notes, *gathered.notes(*titles)),
         runs=(old, new),
     )
+
+
+def _gated_metrics(gates: Sequence[GateResult], run: StoredRun) -> Iterator[str]:
+    """Yield the metrics of gates against a baseline, of failed gates first.
+
+    Without gates, these are the gates that the run itself checked.
+    """
+    own = () if run.summary is None else run.summary.gates
+    for gate in sorted(gates or own, key=lambda gate: gate.passed):
+        metric = dropped_metric(gate)
+        if metric is not None:
+            yield metric
 
 
 @dataclass(slots=True)
@@ -971,18 +1024,8 @@ def _row(
         "word": change.word.value,
         "improved": change.improved if diff.comparable else None,
         "worse": change.worse if diff.comparable else None,
+        "cases_needed": change.cases_needed,
     }
-
-
-def _ranked(attributes: Mapping[str, MetricDifference]) -> list[str]:
-    """Sort attributes: regressed, then improved, then attributes that may have changed."""
-    order = list(_TONES)
-
-    def sort_key(path: str) -> tuple[int, float, float, str]:
-        change = attributes[path]
-        return order.index(change.word), change.p, -abs(change.delta or 0.0), path
-
-    return sorted(attributes, key=sort_key)
 
 
 def _conventions(diff: DiffResult) -> str:
@@ -996,10 +1039,8 @@ def _conventions(diff: DiffResult) -> str:
 
 
 def _p_text(change: MetricDifference, p: float) -> str:
-    """Return a p-value; "too few" if it could not be significant, a dash if it means nothing."""
-    if change.is_tested:
-        return p_value(p)
-    return DASH if change.word is DiffVerdict.NOT_COMPARABLE else "too few"
+    """Return a p-value; a dash if it could not be significant, or means nothing."""
+    return p_value(p) if change.is_tested else DASH
 
 
 def _signed_count(change: int) -> str:
@@ -1083,7 +1124,12 @@ def _conclusion(diff: DiffResult) -> str:
 def _headline(diff: DiffResult) -> str:
     """Return the verdict, the attributes that changed, and the difference of the first metric."""
     changed = "".join(part.text for part in _changed_attributes(diff))
-    return f"{_capitalized(diff.word)}{changed}{';' if changed else ':'} {_evidence(diff)}"
+    return f"{_verdict_text(diff)}{changed}{';' if changed else ':'} {_evidence(diff)}"
+
+
+def _verdict_text(diff: DiffResult) -> str:
+    within = f" within {number(diff.margin)}" if diff.word is DiffVerdict.EQUIVALENT else ""
+    return f"{_capitalized(diff.word)}{within}"
 
 
 def _changed_attributes(diff: DiffResult) -> Iterator[_Part]:
@@ -1137,34 +1183,43 @@ def _repeated(title: str, errors: tuple[RepeatedError, ...]) -> Iterator[str]:
 
 
 def _explanation(diff: DiffResult) -> str:
-    """Return why there is no difference, or what could be told from as many cases.
+    """Return what it would take to tell; empty if it is told, or the runs are not comparable."""
+    main = diff.main
+    if diff.word is DiffVerdict.NOT_PROVEN and main.cases_needed is not None:
+        return (
+            f"about {plural(_rounded(main.cases_needed), 'case')} would probably be enough to tell"
+        )
+    if diff.word is not DiffVerdict.TOO_FEW or main.delta is None:
+        return ""
+    title = METRIC_TITLES[diff.metric]
+    if main.differing:
+        differ = "case differs" if main.differing == 1 else "cases differ"
+        return (
+            f"only {main.differing:,} {differ} in {title}; at least {cases_for_significance()} "
+            "cases must differ for a significant change"
+        )
+    needed = f"no case differs in {title}"
+    if diff.margin:
+        cases = plural(cases_for_equivalence(diff.margin), "case")
+        needed += f"; at least {cases} are needed to show equivalence within {number(diff.margin)}"
+    return needed
 
-    Empty for a significant difference and for runs that are not comparable.
+
+def _rounded(cases: int) -> int:
+    """Return an estimated number of cases with two digits.
+
+    >>> _rounded(1234), _rounded(87)
+    (1200, 87)
     """
-    detectable = diff.main.detectable
-    if diff.word is DiffVerdict.SAME:
-        if not detectable:
-            return "no case differs in this metric"
-        return f"a change of {detectable:.3f} or more would probably have been found"
-    if diff.word is DiffVerdict.TOO_FEW:
-        if detectable is None:
-            return "so few cases differ that no change could be significant"
-        return f"with as many cases, a change of less than {detectable:.3f} is probably not found"
-    return ""
+    return round(cases, min(0, _DIGITS - len(str(cases))))
 
 
 def _evidence(diff: DiffResult) -> str:
-    main, title, cases = diff.main, METRIC_TITLES[diff.metric], plural(diff.pairs.cases, "case")
+    title, cases = METRIC_TITLES[diff.metric], plural(diff.pairs.cases, "case")
     if not diff.comparable:
-        values = f"{title} {number(main.before)} and {number(main.after)}"
+        values = f"{title} {number(diff.main.before)} and {number(diff.main.after)}"
         return f"{values} over {cases}, by different {' and '.join(diff.different)}"
-    facts = [change_text(main)]
-    if main.detectable:
-        facts.append(f"95% CI {interval_text(main.interval)}")
-    if main.is_tested:
-        facts.append(named_p(main.p))
-    values = f"{title} {number(main.before)} → {number(main.after)}"
-    return f"{values} ({', '.join(facts)}) over {cases}"
+    return f"{title} {difference_text(diff.main)} over {cases}"
 
 
 def _capitalized(text: str) -> str:

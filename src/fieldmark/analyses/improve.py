@@ -16,7 +16,7 @@ from fieldmark.analyses.saved_run import RecountedRun, RunLike, stored_run
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CountingOptions
-from fieldmark.metrics.counts import ERROR_TABLE, ErrorCounts
+from fieldmark.metrics.counts import MISTAKES, ErrorCounts
 from fieldmark.metrics.mistakes import (
     MistakeCluster,
     MistakeClusters,
@@ -28,13 +28,26 @@ from fieldmark.metrics.rates import macro_mean, rates, sortable
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedErrors
 from fieldmark.metrics.slices import METADATA, TAG, value_texts
 from fieldmark.metrics.summary import Micro, Summary
-from fieldmark.metrics.weak_slices import MIN_CASES, SearchedCase, WeakSlice, find_weak_slices
+from fieldmark.metrics.weak_slices import (
+    MIN_CASES,
+    AttributeInSlice,
+    SearchedCase,
+    WeakSlice,
+    find_weak_slices,
+)
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Outcomes
+from fieldmark.report.advice_text import (
+    attribute_in_slice_text,
+    attribute_in_slice_to_json,
+    conditions_text,
+    rule_sentences,
+    rule_to_json,
+)
 from fieldmark.report.difference_text import named_p, repeated_error_text, repeated_error_to_json
 from fieldmark.report.document import (
     Block,
@@ -55,7 +68,7 @@ from fieldmark.report.metric_titles import slice_text
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH, outcome_text
 from fieldmark.runs.attribute_table import StoredAttributes
-from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.case_result import CaseResult, date_orders
 from fieldmark.runs.gc_tuning import relaxed_gc
 from fieldmark.values.paths import join
 from fieldmark.values.text import plural
@@ -161,6 +174,8 @@ class ImproveResult(ShownRecord):
                     "pattern": cluster.pattern.name,
                     "title": cluster.pattern.title,
                     "hint": cluster.pattern.hint,
+                    "rules": [rule_to_json(rule) for rule in cluster.rules],
+                    "rule_sentences": rule_sentences(cluster),
                     "mistakes": cluster.number,
                     "attributes": dict(cluster.attributes.most_common()),
                     "examples": [_example_to_json(example) for example in cluster.examples],
@@ -230,7 +245,9 @@ def improve(run: RunLike) -> ImproveResult:
     ('date', 'day and month swapped')
     """
     counted = RecountedRun(stored_run(run))
-    clusters, gains, repeated = MistakeClusters(), _Gains(counted), RepeatedErrors()
+    orders = date_orders(counted.run.cases)
+    clusters, gains = MistakeClusters(orders), _Gains(counted)
+    repeated = RepeatedErrors(orders)
     reader = MistakeReader()
     without_values = 0
     with relaxed_gc():
@@ -422,6 +439,8 @@ def _pattern_blocks(step: ImproveResult) -> Iterator[Block]:
             lines=[Line(_example_text(example), Tone.QUIET) for example in cluster.examples]
         )
         yield Line(f"→ {cluster.pattern.hint}")
+        for sentence in rule_sentences(cluster):
+            yield Line(f"→ {sentence}")
     if (left_out := len(step.clusters) - _MAX_CLUSTERS) > 0:
         yield Line(f"… and {plural(left_out, 'more pattern')}; --format json lists all", Tone.QUIET)
 
@@ -449,6 +468,11 @@ _MAX_LENGTH: Final = 100
 """Longer values are text, not names of groups."""
 
 
+_SLICE_DATA: Final = (
+    "slice", "attribute", "cases", "f1", "others_f1", "wrong", "others_wrong", "p", "p_adjusted",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FindSlicesResult(ShownRecord):
     """Slices that are significantly weaker than the other cases, the weakest first.
@@ -458,6 +482,9 @@ class FindSlicesResult(ShownRecord):
         slices: The weak slices.
         cases: The number of searched cases.
         tested: The number of tested slices.
+        attributes: The attributes that are wrong more often in a slice than elsewhere, the most
+            additional wrong cases first.
+        attribute_tests: The number of tests of an attribute in a slice.
         notes: Remarks on the search.
     """
 
@@ -465,7 +492,23 @@ class FindSlicesResult(ShownRecord):
     slices: tuple[WeakSlice, ...]
     cases: int
     tested: int
+    attributes: tuple[AttributeInSlice, ...] = ()
+    attribute_tests: int = 0
     notes: tuple[str, ...] = ()
+
+    @property
+    def finding(self) -> str:
+        """The strongest finding as a sentence, or an empty string."""
+        if self.attributes:
+            return attribute_in_slice_text(self.attributes[0])
+        return _weak_slice_text(self.slices[0]) if self.slices else ""
+
+    def finding_to_dict(self) -> JsonObject | None:
+        """Return the strongest finding as JSON, with its attribute, or `None`."""
+        if not self.finding:
+            return None
+        attribute = self.attributes[0].attribute if self.attributes else None
+        return {"text": self.finding, "attribute": attribute}
 
     def to_dict(self) -> JsonObject:
         """Return everything as JSON."""
@@ -474,10 +517,13 @@ class FindSlicesResult(ShownRecord):
             "run": self.run,
             "cases": self.cases,
             "tested": self.tested,
+            "attribute_tests": self.attribute_tests,
+            "finding": self.finding_to_dict(),
+            "attributes": [attribute_in_slice_to_json(finding) for finding in self.attributes],
             "slices": [
                 {
                     "slice": [{"key": key, "value": value} for key, value in weak.conditions],
-                    "name": _conditions(weak.conditions),
+                    "name": conditions_text(weak.conditions),
                     "text": _weak_slice_text(weak),
                     "cases": weak.cases,
                     "f1": weak.f1,
@@ -495,19 +541,32 @@ class FindSlicesResult(ShownRecord):
         }
 
     def document(self, *, top: int | None = None) -> Document:
-        """Return a line for each weak slice, the weakest first."""
+        """Return lines for attributes that are weak in a slice, and for weak slices."""
         searched = f"{plural(self.tested, 'slice')} of {plural(self.cases, 'case')} tested"
+        blocks: list[Block] = []
         if not self.tested:
-            conclusion = f"no slices to test in {plural(self.cases, 'case')}"
-        elif not self.slices:
-            conclusion = f"no slice is significantly weaker than the other cases ({searched})"
-        else:
-            conclusion = f"Weak slices (micro F1, Holm-adjusted p; {searched})"
-        shown = self.slices[:top]
-        lines = [Line(f"{_weak_slice_text(weak)} ({named_p(weak.adjusted)})") for weak in shown]
+            blocks.append(Line(f"no slices to test in {plural(self.cases, 'case')}"))
+        elif not (self.slices or self.attributes):
+            nothing = "no slice is significantly weaker than the other cases"
+            blocks.append(Line(f"{nothing}, in F1 or an attribute ({searched})"))
+        if self.attributes:
+            tests = plural(self.attribute_tests, "test")
+            blocks.append(Heading(f"Attributes weak in a slice (Holm-adjusted p; {tests})"))
+            findings = self.attributes[:top]
+            lines = [
+                Line(f"{attribute_in_slice_text(finding)}, {named_p(finding.adjusted)}")
+                for finding in findings
+            ]
+            more = len(self.attributes) - len(findings)
+            blocks.append(Items(lines=lines, more=more, noun="finding"))
+        if self.slices:
+            shown = self.slices[:top]
+            blocks.append(Heading(f"Weak slices (micro F1, Holm-adjusted p; {searched})"))
+            lines = [Line(f"{_weak_slice_text(weak)} ({named_p(weak.adjusted)})") for weak in shown]
+            blocks.append(Items(lines=lines, more=len(self.slices) - len(shown), noun="slice"))
         rows: list[Row] = [
             {
-                "slice": _conditions(weak.conditions),
+                "slice": conditions_text(weak.conditions),
                 "cases": weak.cases,
                 "f1": weak.f1,
                 "others_f1": weak.others,
@@ -516,20 +575,28 @@ class FindSlicesResult(ShownRecord):
             }
             for weak in self.slices
         ]
-        return Document(
-            Line(conclusion),
-            Items(lines=lines, more=len(self.slices) - len(shown), noun="slice"),
-            *map(note, self.notes),
-            data=Data(("slice", "cases", "f1", "others_f1", "p", "p_adjusted"), rows),
-        )
+        rows += [
+            {
+                "slice": slice_text(*finding.condition),
+                "attribute": finding.attribute,
+                "cases": finding.cases,
+                "wrong": finding.share,
+                "others_wrong": finding.other_share,
+                "p": finding.p,
+                "p_adjusted": finding.adjusted,
+            }
+            for finding in self.attributes
+        ]
+        return Document(*blocks, *map(note, self.notes), data=Data(_SLICE_DATA, rows))
 
 
 @checked
 def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult:
-    """Search for slices whose F1 is significantly lower than the F1 of the other cases.
+    """Search for slices that are significantly weaker than the other cases.
 
-    Cases are grouped by every tag, by metadata and by single values of the expected document, and
-    by pairs of them.
+    A slice is weaker if its F1 is lower, or if an attribute is wrong more often. Cases are grouped
+    by every tag, by metadata and by single values of the expected document, and for the F1 by pairs
+    of them.
 
     Args:
         run: A run, which need not be saved.
@@ -551,7 +618,8 @@ def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult
         rows = stored.rows(StoredAttributes(stored.attributes), unparsed=True)
         cases, name = (case for _, case in rows), stored.path.name
     chance = random.Random(0)  # noqa: S311 - the same sample every time
-    sample: list[tuple[Case, tuple[Counts, float, frozenset[str]]]] = []
+    sample: list[tuple[Case, tuple[Counts, float, frozenset[str], frozenset[str]]]] = []
+    attributes = _ComparedAttributes()
     searched = without_values = 0
     with relaxed_gc():
         for case in cases:
@@ -562,13 +630,18 @@ def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult
             without_values += not case.has_values
             index = len(sample) if len(sample) < _SEARCHED else chance.randrange(searched)
             if index < _SEARCHED:
-                metrics = case.counts, f1, _wrong(case)
+                metrics = case.counts, f1, *attributes.of(case)
                 sample[index : index + 1] = [(_without_candidate(case.case), metrics)]
         described = (SearchedCase(_features(case), *metrics) for case, metrics in sample)
         search = find_weak_slices(described, min_cases=min_cases)
     notes: list[str] = []
     if searched > len(sample):
         notes.append(f"searched a random sample of {len(sample):,} of {plural(searched, 'case')}")
+    if search.slices_left_out:
+        notes.append(f"{plural(search.slices_left_out, 'smaller slice')} not tested")
+    if search.attributes_left_out:
+        left_out = plural(search.attributes_left_out, "attribute")
+        notes.append(f"{left_out} with fewer mistakes not tested")
     if without_values:
         notes.append(f"{plural(without_values, 'case')} without values: grouped only by tag")
     if not search.tested:
@@ -579,17 +652,39 @@ def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult
         slices=search.slices,
         cases=len(sample),
         tested=search.tested,
+        attributes=search.attributes,
+        attribute_tests=search.attribute_tests,
         notes=tuple(notes),
     )
 
 
-def _wrong(case: CaseResult) -> frozenset[str]:
-    """Return the attributes with mistakes in a case."""
-    known = case.attributes.attributes
-    cells = set(case.outcomes.cells)
-    return frozenset(
-        known[cell >> CELL_BITS].path for cell in cells if any(ERROR_TABLE[cell & FACT_MASK])
-    )
+_COMPARED: Final = frozenset({Outcome.MATCH, Outcome.BOTH_EMPTY, *MISTAKES})
+
+
+class _ComparedAttributes:
+    """The attributes with mistakes in a case, and the attributes that were compared."""
+
+    def __init__(self) -> None:
+        self._known: dict[frozenset[int], tuple[frozenset[str], frozenset[str]]] = {}
+
+    def of(self, case: CaseResult) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the attributes of a case; many cases share theirs."""
+        cells = frozenset(case.outcomes.cells)
+        known = self._known.get(cells)
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            attributes = case.attributes
+            wrong, compared = (
+                frozenset(
+                    attributes.path(cell >> CELL_BITS)
+                    for cell in cells
+                    if FACTS[cell & FACT_MASK].outcome in outcomes
+                )
+                for outcomes in (MISTAKES, _COMPARED)
+            )
+            known = self._known[cells] = wrong, compared
+        return known
 
 
 def _without_candidate(case: Case) -> Case:
@@ -628,12 +723,8 @@ def _weak_slice_text(weak: WeakSlice) -> str:
     'vendor = Acme: F1 0.61 against 0.93, 41 cases'
     """
     names = [
-        _conditions(weak.conditions),
-        *(f"also {_conditions(conditions)}" for conditions in weak.same),
+        conditions_text(weak.conditions),
+        *(f"also {conditions_text(conditions)}" for conditions in weak.same),
     ]
     f1s = f"F1 {weak.f1:.2f} against {weak.others:.2f}"
     return f"{', '.join(names)}: {f1s}, {plural(weak.cases, 'case')}"
-
-
-def _conditions(conditions: tuple[tuple[str, str], ...]) -> str:
-    return " and ".join(slice_text(*condition) for condition in conditions)

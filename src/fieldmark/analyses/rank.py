@@ -29,6 +29,8 @@ from fieldmark.data.inputs import InputLike
 from fieldmark.errors import ConfigError, OptionHint, OptionPhrase, OptionText, Problem
 from fieldmark.metrics.consistency import rank as ranking_of
 from fieldmark.metrics.difference import (
+    MARGIN,
+    SIGNIFICANT,
     CaseInRun,
     DiffVerdict,
     MetricDifference,
@@ -124,10 +126,21 @@ _ATTRIBUTES: Final = (
     Column("Highest in", "leaders", folds=True),
 )
 _DATA: Final = (
-    "rank", "name", "path", "metric", "value", "low", "high", "best", "delta", "p_adjusted", "wins",
-    "ties", "perfect", "missing", "unparseable", "errors", "left_out", "cost", "cost_per_case",
-    "cost_per_correct", "seconds", "seconds_p95", "frontier",
+    "rank", "name", "path", "metric", "value", "low", "high", "best", "delta", "p_adjusted", "word",
+    "wins", "ties", "perfect", "missing", "unparseable", "errors", "left_out", "cost",
+    "cost_per_case", "cost_per_correct", "seconds", "seconds_p95", "frontier",
 )  # fmt: skip
+_TIED: Final = {
+    DiffVerdict.EQUIVALENT: f"equivalent within {number(MARGIN)}",
+    DiffVerdict.NOT_PROVEN: "not proven to be worse",
+    DiffVerdict.TOO_FEW: "too few cases to tell",
+}
+"""What is said about runs that cannot be told from the best."""
+_SEEN_FROM_BELOW: Final = {
+    DiffVerdict.BETTER: DiffVerdict.WORSE,
+    DiffVerdict.WORSE: DiffVerdict.BETTER,
+}
+"""The verdict on the second of two runs."""
 _FRONTIER: Final = {None: DASH, True: "yes", False: "no"}
 _MAX_TIED: Final = 3
 """The number of runs that are named together; more are counted."""
@@ -229,13 +242,24 @@ class RankResult(ShownRecord):
 
     def similar(self, index: int) -> list[int]:
         """Return the positions of the runs that do not differ significantly from a run."""
-        decisive = (DiffVerdict.BETTER, DiffVerdict.WORSE)
         others = (others for others in range(len(self.runs)) if others != index)
         return [
             index_of_other
             for index_of_other in others
-            if self.pair(index, index_of_other).word not in decisive
+            if self.pair(index, index_of_other).word not in SIGNIFICANT
         ]
+
+    @property
+    def tied(self) -> Mapping[str, list[str]]:
+        """The runs that cannot be told from the first, by what the cases say about them."""
+        names: dict[str, list[str]] = {}
+        for index, run in enumerate(self.runs):
+            if index and run.best:
+                word = self.pair(0, index).word
+                names.setdefault(_TIED.get(word, _TIED[DiffVerdict.NOT_PROVEN]), []).append(
+                    run.name
+                )
+        return {text: names[text] for text in _TIED.values() if text in names}
 
     @property
     def equal(self) -> list[list[RankedRun]]:
@@ -270,6 +294,7 @@ class RankResult(ShownRecord):
                     "p": difference.p,
                     "p_adjusted": difference.adjusted,
                     "word": difference.word.value,
+                    "cases_needed": difference.cases_needed,
                     "better": difference.improved,
                     "worse": difference.worse,
                 }
@@ -290,7 +315,10 @@ class RankResult(ShownRecord):
 
     def page_data(self) -> JsonObject:
         """Return the content of a page of the ranking."""
-        return {**self.to_dict(), "title": _metric_title(self.metric)}
+        tied: list[JsonValue] = [
+            {"text": text, "runs": list[JsonValue](names)} for text, names in self.tied.items()
+        ]
+        return {**self.to_dict(), "title": _metric_title(self.metric), "tied": tied}
 
     def save(self, path: str | Path) -> None:
         """Write the ranking as a self-contained HTML page."""
@@ -687,12 +715,14 @@ def _row(board: RankResult, index: int, run: RankedRun) -> Row:
     """Return a run with its difference from the best, and what it cost."""
     delta: Cell | None = None
     p: Cell | None = None
+    word = ""
     if index:
         pair = board.pair(0, index)
         change = None if pair.delta is None else -pair.delta
         shown = replace(pair, before=board.runs[0].value, after=run.value, delta=change)
         delta = Cell(change, change_text(shown))
         p = Cell(pair.adjusted, _pair_text(pair))
+        word = _SEEN_FROM_BELOW.get(pair.word, pair.word).value
     low, high = run.interval or (None, None)
     return {
         "position": index + 1,
@@ -707,6 +737,7 @@ def _row(board: RankResult, index: int, run: RankedRun) -> Row:
         "best": run.best,
         "delta": delta,
         "p_adjusted": p,
+        "word": word,
         "similar": _places(board.similar(index)) or DASH,
         "wins": run.wins,
         "ties": run.ties,
@@ -760,13 +791,10 @@ def _places(places: Sequence[int]) -> str:
 
 
 def _conclusion(board: RankResult) -> str:
-    best = [run.name for run in board.best]
-    if not best:
+    if not board.best:
         return f"No run has a {_metric_title(board.metric)}"
-    if len(best) == 1:
-        return f"Best: {best[0]}"
-    similar = "equal or not" if board.runs[1].rank == 1 else "not"
-    return f"Best: {best[0]}; {similar} significantly worse: {', '.join(best[1:])}"
+    others = (f"{text}: {', '.join(names)}" for text, names in board.tied.items())
+    return "; ".join([f"Best: {board.best[0].name}", *others])
 
 
 def _remarks(board: RankResult) -> Iterator[str]:

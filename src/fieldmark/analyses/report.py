@@ -10,6 +10,7 @@ from typing import Final, Self, cast
 
 from fieldmark import registry
 from fieldmark.analyses.diff import DiffResult, diff
+from fieldmark.analyses.improve import find_slices
 from fieldmark.analyses.review import review_of
 from fieldmark.analyses.saved_run import stored_intervals, stored_run
 from fieldmark.analyses.show import RunRules
@@ -21,7 +22,7 @@ from fieldmark.metrics.difference import CaseChange, Direction
 from fieldmark.metrics.slices import TAG
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
-from fieldmark.report.document import Column, table_to_json
+from fieldmark.report.document import table_to_json
 from fieldmark.report.exports import Exporter
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun, tiles
@@ -43,7 +44,6 @@ _MAX_CASES: Final = 250
 _MAX_FIELDS: Final = 20
 _MAX_TEXT: Final = 80
 """The number of characters of a value in a list."""
-_CONCLUSION: Final = Column("Conclusion", "word")
 _NAMES: Final = {
     Direction.WORSE: "worse",
     Direction.IMPROVED: "improved",
@@ -69,10 +69,7 @@ def change_lines(
 
 def change_tables(diff: DiffResult) -> JsonObject:
     """Return the tables of metrics, evaluators, attributes and slices, with a conclusion."""
-    return {
-        table.name: table_to_json(replace(table, columns=(*table.columns, _CONCLUSION)))
-        for table in diff.tables()
-    }
+    return {table.name: table_to_json(table) for table in diff.tables()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +287,15 @@ def html_report(
         if pages is not None:
             embedder = stack.enter_context(EmbeddedPages.opened(pages))
         earlier = _earlier_runs(Path(run))
+        slices = find_slices(stored) if values else None
         view = view_of(
-            shown, comparison, before=before, earlier=earlier, limits=limits, pages=embedder
+            shown,
+            comparison,
+            before=before,
+            earlier=earlier,
+            limits=limits,
+            pages=embedder,
+            finding=None if slices is None else slices.finding_to_dict(),
         )
         return page(view)
 

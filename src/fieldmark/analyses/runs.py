@@ -8,18 +8,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from fieldmark.analyses.arguments import checked
+from fieldmark.analyses.diff import diff
 from fieldmark.analyses.run_result import EvalResult, RunResult
 from fieldmark.analyses.saved_run import stored_intervals
 from fieldmark.data.input_files import is_url, redacted_url
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.gates import Gate, check_gate, less_is_better
+from fieldmark.metrics.difference import MetricDifference
+from fieldmark.metrics.gates import Gate, check_gate, less_is_better, short_name
 from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC, QUALITY_METRICS
 from fieldmark.metrics.rates import sortable
 from fieldmark.metrics.summary import RateVariations, RunIntervals, Summary, summary_to_json
 from fieldmark.model.json import JsonObject
+from fieldmark.report.difference_text import difference_text, difference_to_json, signed
 from fieldmark.report.document import (
     Align,
     Cell,
@@ -33,7 +36,13 @@ from fieldmark.report.document import (
     Tone,
     facts,
 )
-from fieldmark.report.metric_titles import SHORT_TITLES, flag_text, metric_note, rqs_formula
+from fieldmark.report.metric_titles import (
+    METRIC_TITLES,
+    SHORT_TITLES,
+    flag_text,
+    metric_note,
+    rqs_formula,
+)
 from fieldmark.report.render import ShownRecord
 from fieldmark.report.tables import DASH
 from fieldmark.runs import run_index as index
@@ -257,13 +266,29 @@ class RunList(ShownRecord):
     ) -> RunTrend:
         """Return the trend of a metric with the data to show it."""
         series = self.comparable(run)
+        followed = self.trend(metric, options, run=run)
         return RunTrend(
             metric=metric,
             convention=series[-1].convention if series else "",
             options=options,
-            trend=self.trend(metric, options, run=run),
+            trend=followed,
             excluded=len(self) - len(series),
+            latest=self._latest_change(metric, followed),
         )
+
+    def _latest_change(self, metric: str, followed: Trend) -> LatestChange | None:
+        """Compare the latest run of a trend with the best earlier run, case by case."""
+        known = [step for step in followed.steps if step.value is not None]
+        if len(known) <= 1:
+            return None
+        sign = -1 if followed.less_is_better else 1
+        best = max(known[:-1], key=lambda step: sign * (step.value or 0.0))
+        paths = [self._path(step.name) for step in (best, known[-1])]
+        try:
+            change = diff(*paths).metrics.named(short_name(metric))
+        except ConfigError:
+            return None
+        return None if change is None else LatestChange(known[-1].name, best.name, change)
 
     def _values(self, metric: str, entries: Sequence[RunEntry]) -> list[tuple[str, float | None]]:
         """Return a metric of runs, or `None` if nothing is behind it.
@@ -309,8 +334,10 @@ class RunList(ShownRecord):
         return interval
 
     def _stored_summary(self, run: str) -> Summary | None:
-        path = next((root / run for root in self.roots if (root / run).is_dir()), Path(run))
-        return reader.open_run(path).summary
+        return reader.open_run(self._path(run)).summary
+
+    def _path(self, run: str) -> Path:
+        return next((root / run for root in self.roots if (root / run).is_dir()), Path(run))
 
     def to_dict(self) -> JsonObject:
         """Return the list as JSON."""
@@ -328,15 +355,35 @@ class RunList(ShownRecord):
         return Document(table, data=Data(_DATA, rows))
 
 
+class LatestChange(NamedTuple):
+    """The latest run of a trend, the best earlier run, and the difference of the metric."""
+
+    run: str
+    best_before: str
+    change: MetricDifference
+
+    def to_dict(self) -> JsonObject:
+        """Return the comparison as JSON."""
+        return {
+            "run": self.run,
+            "best_before": self.best_before,
+            **difference_to_json(self.change),
+        }
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunTrend(ShownRecord):
-    """The trend of a metric over comparable runs; `excluded` counts the other runs of the list."""
+    """The trend of a metric over comparable runs; `excluded` counts the other runs of the list.
+
+    `latest` says whether the latest run differs from the best earlier run, if they can be compared.
+    """
 
     metric: str
     convention: str
     options: TrendOptions
     trend: Trend
     excluded: int
+    latest: LatestChange | None = None
 
     def to_dict(self) -> JsonObject:
         """Return the trend as JSON."""
@@ -348,6 +395,7 @@ class RunTrend(ShownRecord):
             "min_gain": self.options.min_gain,
             **self.trend.to_dict(),
             "excluded": self.excluded,
+            "latest": None if self.latest is None else self.latest.to_dict(),
         }
 
     def document(self, *, top: int | None = None) -> Document:
@@ -361,7 +409,7 @@ class RunTrend(ShownRecord):
         for step in steps:
             best = step.name == self.trend.best
             bar = "█" * round(_BAR * (step.value or 0.0) / largest)
-            gain = DASH if step.gain is None else f"{step.gain:+.3f}"
+            gain = signed(step.gain)
             rows.append(
                 {
                     "run": Cell(step.name, tone=Tone.STRONG if best else Tone.PLAIN),
@@ -391,6 +439,7 @@ class RunTrend(ShownRecord):
         )
         return Document(
             Table(name="trend", columns=columns, rows=rows, top=top, noun="run", gap=1),
+            *_latest_line(self),
             Line(conclusion),
             data=Data(keys, rows),
         )
@@ -608,6 +657,15 @@ def trend_options(target: float | None, patience: int, min_gain: float) -> Trend
 
 
 # --- document -------------------------------------------------------------------------------------
+
+
+def _latest_line(shown: RunTrend) -> Iterator[Line]:
+    """Yield whether the latest run differs from the best earlier run."""
+    if shown.latest is not None:
+        name, best, change = shown.latest
+        title = METRIC_TITLES.get(short_name(shown.metric), shown.metric)
+        text = f"{name} compared with the best earlier run, {best}: {change.word}"
+        yield Line(f"{text}; {title} {difference_text(change)}")
 
 
 def _row(run: RunEntry) -> Row:

@@ -92,7 +92,7 @@ def prepare_score(
     if options["pages"] is not None or any(key.in_metadata for key in slice_keys(options)):
         reading = replace(reading, context=True)
     settings = resolve_settings(**options)
-    reading = replace(reading, confidences=settings.confidence)
+    reading = replace(reading, confidences=settings.confidence, cell_rules=(settings.rules,))
     settings = with_reader_rules(settings, reading)
     settings = replace(
         settings,

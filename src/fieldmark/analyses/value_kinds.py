@@ -18,7 +18,7 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.dates import DateOrder, DateReader, date_words, read_day
 from fieldmark.values.equality import equal
 from fieldmark.values.numbers import NumberFormat, as_number, read_amount
-from fieldmark.values.text import folded, normalized
+from fieldmark.values.text import folded, normalized, with_plain_marks
 
 _LONG_TEXT: Final = 120
 _MANY_WORDS: Final = 15
@@ -78,6 +78,8 @@ class Difference(StrEnum):
     NONE = "equal"
     CASE = "different case"
     WHITESPACE = "different whitespace"
+    DASH = "different dash"
+    FORM = "different form of characters"
     NUMBER_FORMAT = "different number format"
     DATE_FORMAT = "different date format"
     CLOSE = "similar text"
@@ -213,7 +215,11 @@ def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
     if expected.casefold() == candidate.casefold():
         return Difference.CASE
     if normalized(expected) == normalized(candidate):
-        return Difference.WHITESPACE
+        sides = [" ".join(side.split()).casefold() for side in (expected, candidate)]
+        if sides[0] == sides[1]:
+            return Difference.WHITESPACE
+        dashes = {with_plain_marks(side) for side in sides}
+        return Difference.DASH if len(dashes) == 1 else Difference.FORM
     days = read_day(expected), read_day(candidate)
     if days[0] is not None and days[1] is not None:
         return Difference.DATE_FORMAT if days[0].day == days[1].day else Difference.OTHER

@@ -44,12 +44,12 @@ from fieldmark.cli.output import (
 from fieldmark.cli.streams import print_message
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError
-from fieldmark.report.tables import gate_line
+from fieldmark.metrics.difference import MARGIN
 from fieldmark.runs.run_options import RunOptions, ScoreOptions
 
 _POWER: Final = "Number of cases"
 _OF_POWER: Final = {"drop", "metric", "probability", "alpha"}
-_OF_DIFF: Final = {"rescore", "force", "seed", "by", "max_drop", "top"}
+_OF_DIFF: Final = {"rescore", "force", "seed", "by", "max_drop", "margin", "top"}
 
 
 class _DiffArguments(TypedDict):
@@ -58,6 +58,7 @@ class _DiffArguments(TypedDict):
     seed: int
     by: tuple[str, ...]
     max_drop: Mapping[str, float]
+    margin: float
     power: bool
     drop: float | None
     metric: str
@@ -96,6 +97,14 @@ class _DiffArguments(TypedDict):
     RunOptions,
     "max_drop",
     help="Fail if a metric, by default the mean score, is worse by more than LIMIT.",
+)
+@option(
+    "--margin",
+    group=COMPARISON,
+    type=Number(),
+    default=MARGIN,
+    metavar="NUMBER",
+    help="Size up to which a difference does not matter: runs are equivalent within it.",
 )
 @option(
     "--power",
@@ -177,14 +186,15 @@ def diff_command(before: Path, after: Path | None, **arguments: Unpack[_DiffArgu
             force=arguments["force"],
             by=arguments["by"] or None,
             max_drop=arguments["max_drop"],
+            margin=arguments["margin"],
             seed=arguments["seed"],
         )
     print_document(result, output)
     print_warnings(result.warnings, output)
     if output.hides_failures or output.quiet:
-        for gate in result.gates:
+        for gate, text in zip(result.gates, result.gate_lines(), strict=True):
             if not gate.passed:
-                print_message(f"fieldmark: {gate_line(gate)}")
+                print_message(f"fieldmark: {text}")
     return ExitCode.OK if result.passed else ExitCode.GATE_FAILED
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 from fieldmark.cli.streams import print_message, write_stdout
 from fieldmark.errors import ConfigError, DataError, OptionPhrase, OptionText, StorageError
 from fieldmark.model.json import JsonObject
-from fieldmark.report.document import Document
+from fieldmark.report.document import Document, Line
 from fieldmark.report.render import (
     WIDTH,
     RichDocument,
@@ -171,10 +171,11 @@ class WithWeakSlices(ShownRecord):
         return {**self._record.to_dict(), "weak_slices": self._weak.to_dict()}
 
     def document(self, *, top: int | None = None) -> Document:
-        """Return the blocks of the record and, if slices were tested, the weak slices."""
+        """Return the strongest finding, the blocks of the record and all weak slices."""
         shown = self._record.document(top=top)
         slices = self._weak.document(top=top).blocks if self._weak.tested else ()
-        return Document(*shown.blocks, *slices, data=shown.data)
+        finding = [Line(f"Strongest finding: {self._weak.finding}")] if self._weak.finding else []
+        return Document(*finding, *shown.blocks, *slices, data=shown.data)
 
 
 def print_document(record: ShownRecord, output: OutputOptions) -> None:
@@ -291,6 +292,8 @@ def print_run(run: RunResult, output: OutputOptions, weak: FindSlicesResult | No
 
     Tables and Markdown include failures; with other formats, they go to standard error.
     """
+    from fieldmark.analyses.run_result import EvalResult
+
     summary = _with_own_options(run)
     if output.hides_failures:
         print_failures(run)
@@ -307,7 +310,8 @@ def print_run(run: RunResult, output: OutputOptions, weak: FindSlicesResult | No
         below = "" if slices is None else f"\n{document_markdown(slices)}"
         write_stdout(_encoded(f"{text}{below}"))
     elif not output.quiet:
-        shown = run_document(summary, run.notes, top=output.top)
+        notes = run.notes if isinstance(run, EvalResult) else [*map(with_options, run.notes)]
+        shown = run_document(summary, notes, top=output.top)
         blocks = () if slices is None else slices.blocks
         _print_view(RichDocument(Document(*shown.blocks, *blocks)), output)
     if run.path is not None and not output.quiet:

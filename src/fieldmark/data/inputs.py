@@ -13,6 +13,7 @@ from fieldmark.data.json_parser import Duplicates
 from fieldmark.data.model_text import CandidateJson, Parse
 from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonValue
+from fieldmark.model.rule import Rules
 from fieldmark.registry import Plugin, canonical, names
 from fieldmark.values.annotations import Choices, Length
 from fieldmark.values.declared_options import Opt, declared_options
@@ -56,6 +57,20 @@ class RowsAre(StrEnum):
     LIST = "list"
 
 
+class Envelopes(StrEnum):
+    """Whether values are read without the metadata that a service wrote around or next to them."""
+
+    UNWRAP = "unwrap"
+    KEEP = "keep"
+
+
+class Cells(StrEnum):
+    """Whether the cells of columns of numbers and booleans are read as such, or all as text."""
+
+    TYPED = "typed"
+    TEXT = "text"
+
+
 class Pairing(StrEnum):
     """How the rows of two inputs belong together, unless a pattern of file names says so."""
 
@@ -70,6 +85,21 @@ def is_name_pattern(text: str) -> bool:
 
 _reading = partial(Opt, group=OptionGroup.INPUT, stored="always")
 _rare = partial(Opt, group=OptionGroup.RARE, stored="always")
+
+
+EnvelopesOption: TypeAlias = Annotated[
+    str,
+    _rare(
+        "Values with metadata of an extraction service, such as citations: {names}.",
+        default=Envelopes.UNWRAP,
+        metavar="HOW",
+        in_file="file",
+        http=True,
+        mcp=True,
+    ),
+    Choices(Envelopes),
+]
+"""The option of rows, and of `compare`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +120,10 @@ class Inputs:
         candidate_json: Whether model output has `only` one JSON value, or the `last` one counts.
         repair: Whether model output that is almost JSON is repaired.
         duplicates: Whether duplicate keys are refused, or the `last` value counts.
+        envelopes: Whether values are read from objects with metadata (`unwrap`), or these objects
+            are compared (`keep`).
+        cells: Whether cells of CSV files with numbers and booleans are read as such (`typed`), or
+            all as `text`.
         context: Whether cases include the input and the metadata of rows.
         format_in: The format of another tool, such as `coco`.
         preset: The tool whose exports are read.
@@ -97,6 +131,7 @@ class Inputs:
         group_by: The columns whose equal values make rows of a table one document.
         limits: The limits on the size of documents.
         confidences: How the confidences of predictions are read; `None` reads none.
+        cell_rules: The rules of the run, which may require that cells of CSV files are text.
     """
 
     id_key: Annotated[
@@ -200,6 +235,17 @@ class Inputs:
         ),
         Choices(Duplicates),
     ] = Duplicates.REFUSE
+    envelopes: EnvelopesOption = Envelopes.UNWRAP
+    cells: Annotated[
+        str,
+        _rare(
+            "Numbers and booleans in CSV files: {names}.",
+            metavar="HOW",
+            in_file="file",
+            http=True,
+        ),
+        Choices(Cells),
+    ] = Cells.TYPED
     context: bool = False
     format_in: Annotated[
         str | None,
@@ -245,6 +291,7 @@ class Inputs:
     ] = None
     limits: Limits = LIMITS
     confidences: ConfidenceOptions | None = None
+    cell_rules: tuple[Rules, ...] = ()
 
     def __post_init__(self) -> None:
         for option in declared_options(Inputs).values():
@@ -278,8 +325,9 @@ class Coverage:
     `total` is the number of rows of the truth, `unpaired` how many of them have no row on the
     other side, `unexpected` the number of unpaired candidates, `repaired` the number of candidates
     that were not JSON before their repair. The other fields count confidences that could not be
-    read, values whose confidence was not recognized because of other keys next to it, and
-    candidates with confidences from 0 to 1 and from 0 to 100.
+    read, values whose confidence was not recognized because of other keys next to it, candidates
+    with confidences from 0 to 1 and from 0 to 100, documents without the metadata of the others,
+    and cells that have another type than their column.
     """
 
     total: int = 0
@@ -293,6 +341,8 @@ class Coverage:
     unrecognized_confidences: int = 0
     confidences_to_1: int = 0
     confidences_to_100: int = 0
+    deviating: int = 0
+    other_cells: int = 0
 
     @property
     def confidence_scale(self) -> int | None:
@@ -307,6 +357,7 @@ class Coverage:
         self.unrecognized_confidences += read.other_keys
         self.confidences_to_1 += read.scale == 1
         self.confidences_to_100 += read.scale > 1
+        self.deviating += read.deviates
         return read.document, read.confidences
 
     def add(self, other: Coverage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
@@ -34,6 +35,10 @@ _TOKEN: Final = re.compile(
 _CLOSERS: Final = {"{": "}", "[": "]"}
 _CONSTANTS: Final = {"True": "true", "False": "false", "None": "null"}
 _SINGLE_QUOTED: Final = re.compile(r"""\\(.)|(")""", re.DOTALL)
+
+
+class NoJsonError(DataError):
+    """Text without a JSON object or array."""
 
 
 class _Repaired(NamedTuple):
@@ -112,10 +117,13 @@ _ANY_BRACKET: Final = re.compile(r"[^\[\]{}]*+([\[\]{}]|\Z)")
 _FENCE_START: Final = re.compile(r"```[ \t]*[\w-]*\s*\Z")
 _JSON_TEXT: Final = re.compile(rf"\s*(?:```[ \t]*[\w-]*\s*)?(?:{_OPENER.pattern})")
 """The start of text that is a JSON object or array, also in a code fence."""
+_NUMBERS: Final = re.compile(r"\[[\s\[\]+.,eE-]*+\d[\s\[\]\d+.,eE-]*+")
+"""A list of numbers, or a reference in brackets such as `[2]`."""
 REPAIRED: Final = "repaired"
 _THOUGHTS: Final = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTALL)
 _UNFINISHED_THOUGHTS: Final = re.compile(r"\s*<(?:think|thinking|thought|reasoning)>")
 _END_OF_THOUGHTS: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>")
+_MAX_INTERVALS: Final = 8
 _FENCE_WIDTH: Final = 64
 """The number of characters before and after a value that are searched for a code fence."""
 
@@ -147,7 +155,8 @@ class ParsedText(NamedTuple):
 def read_expected(value: JsonValue, dialect: JsonDialect) -> JsonValue:
     """Return an expected document; text that starts like a JSON object or array must be JSON."""
     if isinstance(value, str) and _JSON_TEXT.match(value):
-        return parse_model_text(value, dialect).value
+        with suppress(NoJsonError):  # text after a number in brackets
+            return parse_model_text(value, dialect).value
     return value
 
 
@@ -218,6 +227,7 @@ def parse_model_text(
             raise
         try:
             texts = repaired_texts(answer)
+            texts = [text for text in texts if "{" in text] or texts
             if len(texts) == 1 or (last and texts):
                 return ParsedText(parse_text(texts[-1], dialect), REPAIRED)
         except DataError:
@@ -244,26 +254,59 @@ def _without_thoughts(text: str) -> str:
 
 
 def _find_json(text: str, dialect: JsonDialect, *, last: bool) -> ParsedText:
-    spans = _find_spans(text)
-    if not spans:
-        raise DataError("the text contains no JSON object or array")
+    """Parse the document in a text: the only one in a fence, otherwise the only object or list.
+
+    Numbers in brackets are a remark, and so is any list without an object beside a document.
+    """
+    spans = [_Span.of(text, start, end) for start, end in _find_spans(text)]
+    documents = [span for span in spans if span.is_fenced or span.has_object]
+    documents = documents or [span for span in spans if not span.is_remark]
+    if not documents:
+        raise NoJsonError("the text contains no JSON object or array")
     if last:
-        spans = spans[-1:]
-    values = [parse_text(text[start:end], dialect) for start, end in spans]
+        documents = documents[-1:]
+    values = [parse_text(text[span.start : span.end], dialect) for span in documents]
     if len(values) > 1:
         raise DataError(f"the text contains {len(values)} JSON values, expected exactly one")
-    start, end = spans[0]
-    before, after = text[max(0, start - _FENCE_WIDTH) : start], text[end : end + _FENCE_WIDTH]
-    fenced = _FENCE_START.search(before) is not None and after.lstrip().startswith("```")
-    return ParsedText(values[0], "fence" if fenced else "text")
+    return ParsedText(values[0], "fence" if documents[0].is_fenced else "text")
+
+
+class _Span(NamedTuple):
+    """An object or an array in a text; `is_remark` says that it is numbers amid prose."""
+
+    start: int
+    end: int
+    is_fenced: bool
+    has_object: bool
+    is_remark: bool
+
+    @classmethod
+    def of(cls, text: str, start: int, end: int) -> _Span:
+        """Return the span between two offsets."""
+        before, after = text[max(0, start - _FENCE_WIDTH) : start], text[end : end + _FENCE_WIDTH]
+        in_fence = _FENCE_START.search(before) is not None
+        is_whole = not (before.strip() or after.strip())
+        return cls(
+            start,
+            end,
+            is_fenced=in_fence and after.lstrip().startswith("```"),
+            has_object=text.find("{", start, end) >= 0,
+            is_remark=not in_fence and not is_whole and _is_numbers(text, start, end),
+        )
+
+
+def _is_numbers(text: str, start: int, end: int) -> bool:
+    return _NUMBERS.fullmatch(text, start, end) is not None
 
 
 def _find_spans(text: str) -> list[tuple[int, int]]:
     """Return the start and end of each outermost object or array in a text, in one pass.
 
-    Brackets in strings do not count.
+    Brackets in strings do not count. A few numbers may follow a bracket without an end, as in an
+    interval `[0, 1)`.
     """
     spans: list[tuple[int, int]] = []
+    intervals = 0
     next_bracket = _NEXT_BRACKET
     opener = _OPENER.search(text)
     while opener is not None:
@@ -274,9 +317,15 @@ def _find_spans(text: str) -> list[tuple[int, int]]:
             if bracket[1] == '"':
                 next_bracket = _ANY_BRACKET  # no string that starts after this quote has an end
             elif not bracket[1]:
-                raise DataError("the JSON in the text is incomplete")
+                break
             else:
                 depth += 1 if bracket[1] in "[{" else -1
-        spans.append((opener.start(), end))
+        if not depth:
+            spans.append((opener.start(), end))
+        elif intervals < _MAX_INTERVALS and opener[0][-1] in "-0123456789":
+            intervals += 1
+            end = opener.end()
+        else:
+            raise DataError("the JSON in the text is incomplete")
         opener = _OPENER.search(text, end)
     return spans

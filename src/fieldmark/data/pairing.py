@@ -11,6 +11,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 import orjson
 
+from fieldmark.data.cell_types import TypeTree, read_cells, type_tree
+from fieldmark.data.document_forms import (
+    PLAIN,
+    DocumentForms,
+    detect_candidate_form,
+    detect_forms,
+    warn_deviating,
+    warn_other_cells,
+)
 from fieldmark.data.input_files import STDIN, FileState
 from fieldmark.data.input_warnings import (
     check_pairs,
@@ -32,7 +41,6 @@ from fieldmark.data.row_layout import (
     SideCursor,
     SideValue,
     apply_layout,
-    id_text,
 )
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.data.sides import (
@@ -396,6 +404,7 @@ def open_candidates(
     """Yield predictions as cases without ground truth, and add their counts to the `coverage`."""
     side = open_candidate_input(source, options)
     builder = CaseBuilder(side.source, side.dialect, options)
+    builder.forms = detect_candidate_form(side, options)
     try:
         for block in side.blocks:
             batch = apply_layout(block, side.layout)
@@ -442,11 +451,18 @@ class PairStream:
 
     `coverage`, `warnings` and `structural` warnings (the documents are probably not where they are
     read from) are complete when the batches are exhausted; `notes` about how the input is read are
-    available immediately. `before` is the number of cases before this part.
+    available immediately. `before` is the number of cases before this part, and `forms` is how the
+    documents of the whole are read.
     """
 
     def __init__(
-        self, opened: OpenedInputs, options: Inputs, *, quotes: bool = True, before: int = 0
+        self,
+        opened: OpenedInputs,
+        options: Inputs,
+        *,
+        quotes: bool = True,
+        before: int = 0,
+        forms: DocumentForms | None = None,
     ) -> None:
         self.quotes = quotes
         self.options = options
@@ -461,6 +477,10 @@ class PairStream:
             self._truth.source, self.sides[-1].dialect, options, before=before
         )
         self.notes: list[str] = opened.notes
+        if forms is None:
+            forms, notes = detect_forms(opened, options)
+            self.notes += notes
+        self.forms = self._builder.forms = forms
         self.warnings: list[str] = opened.warnings
         self.structural: list[str] = opened.structural
         self._ids = opened.ids
@@ -486,7 +506,10 @@ class PairStream:
             text_side = truth if truth.source.text_cells else candidate
             self._builder.as_text = text_side.layout.value_key is None
             self._builder.candidate_as_text = truth.source.text_cells
-            self.notes.append("one input is CSV; numbers and booleans are compared as strings")
+            others = "other " if self.forms.types else ""
+            self.notes.append(
+                f"one input is CSV; {others}numbers and booleans are compared as strings"
+            )
 
     @property
     def coverage(self) -> Coverage:
@@ -535,6 +558,8 @@ class PairStream:
         """
         sides = [(side.source, side.layout) for side in self.sides]
         if not COMPILED or self.options.context or self.options.confidences is not None:
+            return
+        if not self.forms.is_plain:
             return
         for source, layout in sides:
             if not isinstance(source, JsonlSource) or layout.partner_key is not None:
@@ -609,6 +634,10 @@ class PairStream:
         if self.coverage.repaired:
             self.warnings.append(warn_repaired(self.coverage.repaired))
         self.warnings += warn_confidences(self.coverage)
+        if self.coverage.deviating:
+            self.warnings.append(warn_deviating(self.coverage.deviating))
+        if self.coverage.other_cells:
+            self.warnings.append(warn_other_cells(self.coverage.other_cells))
         for side in self.sides:
             name = side.source.name
             if side.dialect.repeated_keys:
@@ -697,16 +726,19 @@ class CaseBuilder:
     their documents as `unparsed`, which some of them may be. With `as_text`, numbers and booleans
     of both sides are strings; with `candidate_as_text`, only in candidates whose expected value is
     a string. If both sides are `text_sources`, numbers in JSON cells are strings, as numbers in
-    other cells are. Candidates are separated from their confidences if the options say so.
+    other cells are. Documents are read as their `forms` say, and candidates are separated from
+    their confidences if the options say so.
     """
 
     __slots__ = (
         "_before",
         "_confidences",
+        "_forms",
         "_keep_context",
         "_read_candidate",
         "_truth",
         "_truth_dialect",
+        "_types",
         "as_text",
         "candidate_as_text",
         "coverage",
@@ -725,11 +757,23 @@ class CaseBuilder:
         if options.confidences is not None:
             self._confidences = ConfidenceReader(options.confidences)
         self._before = before
+        self._forms = PLAIN
+        self._types: TypeTree | None = None
         self.coverage = Coverage()
         self.as_text = False
         self.candidate_as_text = False
         self.text_sources: Sequence[RowSource] = ()
         self.keeps_unparsed = False
+
+    @property
+    def forms(self) -> DocumentForms:
+        """How the documents of both sides are read."""
+        return self._forms
+
+    @forms.setter
+    def forms(self, forms: DocumentForms) -> None:
+        self._forms = forms
+        self._types = type_tree(forms.types) if forms.types else None
 
     def build(self, batch: SideBatch, candidates: list[SideValue]) -> list[Case]:
         """Return the cases of some rows of the truth and their candidates."""
@@ -744,7 +788,8 @@ class CaseBuilder:
             map(type, candidates)
         )
         rows = zip(ids, batch.values, candidates, batch.positions, tags, strict=False)
-        if batch.plain and not as_text and self._confidences is None:
+        as_they_are = not as_text and self._confidences is None and self._forms.is_plain
+        if batch.plain and as_they_are:
             documents: tuple[Iterable[object], ...] = batch.values, candidates, repeat(None)
             if self.keeps_unparsed:
                 pairs = zip(batch.values, candidates, strict=True)
@@ -792,8 +837,6 @@ class CaseBuilder:
             reason = expected.reason if isinstance(expected, RowFault) else "no ground truth"
             note = f"{where}: {reason}"
             return Case(name, None, MISSING, CaseInput.INVALID_TRUTH, note, "", tags)
-        if self.as_text:
-            expected = _scalars_as_text(cast("JsonValue", expected))
         read, parsed_from = (CaseInput.OK, ""), ""
         rated: JsonValue | Missing = MISSING
         if isinstance(candidate, RatedDocument):
@@ -822,14 +865,32 @@ class CaseBuilder:
         documents = cast("tuple[JsonValue, JsonValue | Missing]", (expected, candidate))
         truth, prediction = documents  # neither is unparsed
         confidences: JsonValue | Missing = MISSING
+        envelopes = self._forms
+        separated = envelopes.expected.separate(truth, prediction)
+        self.coverage.deviating += separated.deviates
         if self._confidences is not None and not isinstance(prediction, Missing):
-            read_confidences = self._confidences.read(prediction, rated)
-            prediction, confidences = self.coverage.separated(read_confidences)
-        as_text = self.as_text or (self.candidate_as_text and isinstance(truth, str))
-        if as_text and prediction is not MISSING and not isinstance(prediction, str):
-            prediction = _scalars_as_text(prediction)
+            prediction, confidences = self.coverage.separated(
+                self._confidences.read(prediction, rated, envelope=envelopes.candidate, other=truth)
+            )
+        elif envelopes.candidate and not isinstance(prediction, Missing):
+            prediction, _, deviates = envelopes.candidate.separate(prediction, truth)
+            self.coverage.deviating += deviates
+        candidate_as_text = self.as_text or (self.candidate_as_text and isinstance(truth, str))
+        truth = self._read_cells(separated.document, as_text=self.as_text)
+        if not isinstance(prediction, Missing):
+            whole = candidate_as_text and not isinstance(prediction, str)
+            prediction = self._read_cells(prediction, as_text=whole)
         case = Case(name, truth, prediction, *read, parsed_from, tags)
         return case if confidences is MISSING else case._replace(confidences=confidences)
+
+    def _read_cells(self, document: JsonValue, *, as_text: bool) -> JsonValue:
+        """Return a document with the types of cells, or with text in place of other values."""
+        if self._types is None and not as_text:
+            return document
+        others: list[str] = []
+        read = read_cells(document, self._types, others, as_text=as_text)
+        self.coverage.other_cells += len(others)
+        return read
 
 
 def _case_ids(ids: list[str | None], first: int) -> list[str]:
@@ -839,12 +900,3 @@ def _case_ids(ids: list[str | None], first: int) -> list[str]:
     if any(ids):
         return [name or "" for name in ids]
     return [str(number) for number in range(first, first + len(ids))]
-
-
-def _scalars_as_text(value: JsonValue) -> JsonValue:
-    """Return the value with numbers and booleans replaced by their JSON text."""
-    if isinstance(value, dict):
-        return {key: _scalars_as_text(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_scalars_as_text(item) for item in value]
-    return value if value is None else id_text(value)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BufferedReader, BytesIO
 from itertools import count, islice, pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from fieldmark.data.arrow_tables import ParquetSource, RowGroupSource
+from fieldmark.data.document_forms import DocumentForms
 from fieldmark.data.file_blocks import (
     BlockRange,
     FileBlock,
@@ -255,6 +256,7 @@ class PartitionOpener:
     candidate: _SideOpener | None
     by_id: bool
     options: Inputs
+    forms: DocumentForms
     quotes: bool
 
     def check_readable(self) -> None:
@@ -292,7 +294,9 @@ class PartitionReader:
             candidate = self._candidate.open(part.candidate)
         opened = OpenedInputs(truth, candidate, by_id=opener.by_id, is_part=True)
         before = part.truth.first - 1
-        return PairStream(opened, opener.options, quotes=opener.quotes, before=before)
+        return PairStream(
+            opened, opener.options, quotes=opener.quotes, before=before, forms=opener.forms
+        )
 
     def close(self) -> None:
         """Close the files."""
@@ -367,7 +371,8 @@ def partition_opener(stream: PairStream) -> PartitionOpener:
         truth=openers[0],
         candidate=openers[1] if len(openers) > 1 else None,
         by_id=stream.by_id,
-        options=stream.options,
+        options=replace(stream.options, cell_rules=()),
+        forms=stream.forms,
         quotes=stream.quotes,
     )
 

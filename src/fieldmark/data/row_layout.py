@@ -18,7 +18,7 @@ import orjson
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.json_parser import Role, Row, UnreadableRow
 from fieldmark.data.rows import ID_KEYS, RowBlock, RowSource
-from fieldmark.errors import DataError, Location, OptionHint, OptionPhrase, OptionText
+from fieldmark.errors import DataError, Location, OptionHint, OptionPhrase, OptionText, with_hint
 from fieldmark.model.case import CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel
@@ -40,8 +40,17 @@ CANDIDATE_KEYS: Final = (
     "predicted_raw",
 )
 _SET_BOTH_KEYS: Final = OptionHint(OptionPhrase.SET_BOTH_KEYS)
+_EXCLUDE: Final = "exclude"
+_NOT_READ: Final = {
+    "evidence": "evidence is not scored",
+    "repeat": "each row is a case of its own",
+}
+"""Keys of envelopes that are not read, and what that means."""
 _ENVELOPE_KEYS: Final = frozenset(
-    (*ID_KEYS, *EXPECTED_KEYS, *CANDIDATE_KEYS, "input", "metadata", "tags")
+    (
+        *(*ID_KEYS, *EXPECTED_KEYS, *CANDIDATE_KEYS),
+        *("input", "metadata", "tags", "confidence", _EXCLUDE, *_NOT_READ),
+    )
 )
 
 
@@ -98,7 +107,7 @@ def detect_layout(
         return layout, [note]
     value_key = named or _first_present(row, own) or _first_present(row, other)
     notes = [] if value_key is None else [f"{prefix}{role.label} in {value_key!r}"]
-    return layout._replace(value_key=value_key), notes
+    return layout._replace(value_key=value_key), notes + _notes_of_keys(row, value_key, prefix)
 
 
 def detect_paired_layout(
@@ -117,7 +126,8 @@ def detect_paired_layout(
             confidence_key=options.confidence_key,
         )
         note = f"{name}: ground truth in {expected!r}, predictions in {candidate!r}"
-        return layout, [note] if name else []
+        prefix = f"{name}: " if name else ""
+        return layout, ([note] if name else []) + _notes_of_keys(row, expected, prefix)
     truth_key = _first_present(row, EXPECTED_KEYS)
     candidate_key = _first_present(row, CANDIDATE_KEYS)
     if (
@@ -145,6 +155,14 @@ def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
     expected = _first_present(row, expected_keys)
     candidate = _first_present(row, candidate_keys)
     return None if expected is None or candidate is None else (expected, candidate)
+
+
+def _notes_of_keys(row: JsonObject, value_key: str | None, prefix: str) -> list[str]:
+    """Return notes about keys of an envelope that are not read."""
+    if value_key is None:
+        return []
+    unread = [key for key in _NOT_READ if key in row and key != value_key]
+    return [f"{prefix}{key!r} is not read: {_NOT_READ[key]}" for key in unread]
 
 
 def first_object(block: RowBlock, *keys: str | None) -> JsonObject | None:
@@ -400,6 +418,9 @@ def _read_row(
 
 
 def _read_tags(row: JsonObject) -> tuple[str, ...]:
+    if row.get(_EXCLUDE):
+        message = f"rows with {_EXCLUDE!r} cannot be scored: fields cannot be left out of a case"
+        raise DataError(with_hint(message, f"remove {_EXCLUDE!r}, or ignore the fields in rules"))
     tags = row.get("tags")
     return tuple(filter(None, map(id_text, tags))) if isinstance(tags, list) else ()
 

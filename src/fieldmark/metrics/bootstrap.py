@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple, cast
 
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSample, CaseSums, SampledCase
@@ -22,7 +23,8 @@ from fieldmark.metrics.quality import (
     quality_metrics,
     quality_score,
 )
-from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, Rates, f1, ratio, sortable, wilson
+from fieldmark.metrics.rates import Interval, Rates, f1, ratio, wilson
+from fieldmark.metrics.significance import ALPHA
 from fieldmark.metrics.summary import (
     RESAMPLING,
     RateIntervals,
@@ -45,6 +47,17 @@ GROUPS: Final = 512
 _LIMITS: Final = (0.0, 1.0)
 _COUNTED_IN: Final = {"precision": (0, 2), "recall": (0, 3), "f1": (0, 2, 3)}
 """The counts in the denominator of each rate, by their position."""
+_POOLED_RATES: Final = {
+    "micro_precision": "precision",
+    "micro_recall": "recall",
+    "micro_f1": "f1",
+}
+_POOLED_QUALITY: Final = {
+    "completeness": ("missing", "both_non_null"),
+    "hallucination": ("extra", "unexpected", "missing", "both_non_null", "both_null"),
+    "accuracy": ("both_non_null",),
+}
+"""The counts in the denominators of quality metrics."""
 _UNKNOWN: Final = RateVariations()
 _NOTHING_VARIES: Final = frozenset({"vacuous", "not_evaluated"})
 # Limits on memory.
@@ -119,9 +132,9 @@ def run_intervals(
     for name, flags in summary.flags.items():
         if _NOTHING_VARIES.intersection(flags):
             estimates[name] = None
-    numbers = dict(zip(CaseSums._fields, matrix.sums.sum(axis=0).astype(int).tolist(), strict=True))
-    cases = [numbers[MEAN_OF[name]] if name in MEAN_OF else len(rows) for name in estimates]
-    headline = variations(estimates, values, cases, scale)
+    by_metric = _cases_by_metric(matrix, len(rows))
+    numbers = [by_metric.get(name, len(rows)) for name in estimates]
+    headline = variations(estimates, values, numbers, scale)
     intervals = {
         name: variation.interval for name, variation in headline.items() if variation.interval
     }
@@ -137,28 +150,45 @@ def run_intervals(
     )
 
 
+def _cases_by_metric(matrix: CaseMatrix, cases: int) -> dict[str, float]:
+    """Return how many cases each metric rests on, unless all of them."""
+    sums = dict(zip(CaseSums._fields, matrix.sums.T, strict=True))
+    number_of = {
+        **{name: float(sums[column].sum()) for name, column in MEAN_OF.items()},
+        **{
+            name: float(matrix.cases_with(_COUNTED_IN[rate]))
+            for name, rate in _POOLED_RATES.items()
+        },
+        "safety": float(sums["judged"].sum()),
+    }
+    for name, columns in _POOLED_QUALITY.items():
+        together = -(-cases // matrix.rows)
+        rows = int(np.logical_or.reduce([sums[column] > 0 for column in columns]).sum())
+        number_of[name] = min(cases, rows * together)
+    if matrix.is_rated:
+        number_of |= dict.fromkeys((*_POOLED_QUALITY, "rqs"), float(sums["rated"].sum()))
+    return number_of
+
+
 def variations(
-    estimates: Mapping[str, float | None], values: Floats, cases: Sequence[int], scale: float
+    estimates: Mapping[str, float | None], values: Floats, cases: Sequence[float], scale: float
 ) -> dict[str, Variation]:
     """Return the variation of metrics; `values` has one row of resamples per metric.
 
-    An estimate of 0 or 1 does not vary between resamples, so it gets a Wilson interval. Another
-    estimate that does not vary has none. The standard deviation is computed from the defined
-    resamples; an undefined estimate and a single case have none.
+    The standard deviation is computed from the defined resamples; an undefined estimate and a
+    single case have none.
     """
     variation_of: dict[str, Variation] = {}
-    offsets = interval_offsets(values, cases)
+    intervals = intervals_of(values, cases, scale=scale)
     resamples = values[:, 1:]
     for row, (name, estimate) in enumerate(estimates.items()):
-        number, offset, interval, deviation = cases[row], offsets[row], None, None
-        if estimate in _LIMITS:
-            whole = round(number / scale**2)
-            interval = wilson(whole if estimate else 0, whole)
-        elif estimate is not None and offset is not None and has_width(offset):
-            interval = interval_around(estimate, (offset[0] * scale, offset[1] * scale))
-        if estimate is not None and offset is not None:
+        interval, deviation = None, None
+        own = intervals[row]
+        if estimate is not None and own is not None:
+            interval = min(own[0], estimate), max(own[1], estimate)
             defined = resamples[row][~np.isnan(resamples[row])]
-            deviation = float(defined.std(ddof=1)) * scale if len(defined) > 1 else None
+            if cases[row] > 1 and len(defined) > 1:
+                deviation = float(defined.std(ddof=1)) * scale
         variation_of[name] = Variation(interval, deviation)
     return variation_of
 
@@ -188,39 +218,55 @@ def product(rows: Floats | Bytes | Signs, columns: Floats) -> Floats:
     return total
 
 
-def interval_around(estimate: float, offsets: Interval, limits: Interval = _LIMITS) -> Interval:
-    """Return the interval with these offsets from an estimate, widened to contain the estimate."""
-    low, high = (estimate + offset for offset in offsets)
-    return max(limits[0], min(low, estimate)), min(limits[1], max(high, estimate))
-
-
-def has_width(offsets: Interval) -> bool:
-    """Return whether resamples vary; equal cases do not show how much other cases would vary."""
-    return sortable(offsets[0]) != sortable(offsets[1])
-
-
-def interval_offsets(values: Floats, cases: Sequence[int]) -> list[Interval | None]:
-    """Return the bounds of metrics relative to their estimates.
+def intervals_of(
+    values: Floats,
+    cases: Sequence[float],
+    *,
+    limits: Interval = _LIMITS,
+    alphas: Sequence[float] = (),
+    scale: float = 1.0,
+) -> list[Interval | None]:
+    """Return the confidence intervals of metrics, of level 1 - alpha, by default 95%.
 
     Each row contains the estimate, then its resamples; undefined resamples are excluded. Resamples
-    of few cases vary too little, so the tails are narrowed until the interval of a mean is as wide
-    as Student's t requires. A single case has no interval.
+    contain only what was seen, which for few cases is often no mistake, or no other score. So each
+    of them has one case more with a random weight, which is as bad as possible for the lower bound,
+    and as good as possible for the upper bound. For a share of equal cases, this is close to
+    the exact binomial interval. Deviations from the estimate are multiplied by `scale`, which is
+    less than 1 for a sample of the cases.
     """
-    resamples = np.sort(values[:, 1:], axis=1)  # NaN sorts last
+    if not values.shape[1] > 1:
+        return [None] * len(values)
+    estimates, resamples = values[:, :1], values[:, 1:]
+    if scale != 1:
+        resamples = estimates + (resamples - estimates) * scale
+    counted = np.maximum(np.array(cases, np.float64), 1)[:, None] / scale**2
+    weights = -np.expm1(_logarithms(resamples.shape[1]) / counted)
+    lower, upper = (
+        np.sort(resamples + weights * (limit - resamples), axis=1) for limit in limits
+    )  # NaN sorts last
     defined = (~np.isnan(resamples)).sum(axis=1).tolist()
-    estimates = values[:, 0].tolist()
     intervals: list[Interval | None] = []
-    for row, number, estimate, count in zip(resamples, defined, estimates, cases, strict=True):
-        if not number or count <= 1 or math.isnan(estimate):
+    for row, (number, estimate) in enumerate(zip(defined, estimates[:, 0].tolist(), strict=True)):
+        if not number or not cases[row] or math.isnan(estimate):
             intervals.append(None)
             continue
-        student = _student_quantile(NORMAL_QUANTILE, count - 1)
-        # As `NormalDist.cdf`; `statistics` would be loaded for it alone.
-        normal = math.erf(-math.sqrt(count / (count - 1)) * student / math.sqrt(2))
-        tail = (1 + normal) / 2
-        low, high = (_quantile(row, number, share) for share in (tail, 1 - tail))
-        intervals.append((low - estimate, high - estimate))
+        tail = (alphas[row] if alphas else ALPHA) / 2
+        low, high = _quantile(lower[row], number, tail), _quantile(upper[row], number, 1 - tail)
+        intervals.append((max(limits[0], min(low, estimate)), min(limits[1], max(high, estimate))))
     return intervals
+
+
+@lru_cache(maxsize=8)
+def _logarithms(number: int) -> Floats:
+    """Return the logarithms of evenly spread shares, in random order.
+
+    The weight of one case more among n cases is 1 - share ** (1 / n), as in a Bayesian bootstrap.
+    """
+    shares = np.arange(number) / max(1, number - 1)
+    shares[0] = np.finfo(np.float64).tiny
+    logarithms: Floats = np.log(np.random.default_rng(number).permutation(shares))
+    return logarithms
 
 
 def _quantile(ordered: Floats, number: int, share: float) -> float:
@@ -229,17 +275,6 @@ def _quantile(ordered: Floats, number: int, share: float) -> float:
     low = int(position)
     before, after = float(ordered[low]), float(ordered[min(low + 1, number - 1)])
     return before + (after - before) * (position - low)
-
-
-def _student_quantile(z: float, freedom: int) -> float:
-    """Convert a normal quantile to a quantile of Student's t by the Cornish-Fisher expansion."""
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return math.fsum(term / float(freedom) ** power for power, term in enumerate(terms))
 
 
 class ResampledMetrics:
@@ -365,6 +400,11 @@ class CaseMatrix:
                 product(counted, cost[:, None] * columns) for cost in self._costs[cells].T
             )
             yield _AttributeColumns(paths, tp, fp, fn)
+
+    def cases_with(self, columns: Sequence[int]) -> int:
+        """Return the number of cases in which any of these counts is positive."""
+        counts = (self._costs[:, list(columns)] > 0).any(axis=1)
+        return len(np.unique(self._case[counts[self._cell]]))
 
     def cases_by_path(self, columns: Sequence[int]) -> list[int]:
         """Return for each attribute the number of cases where it counts, in the order of the paths.

@@ -16,7 +16,7 @@ from fieldmark.metrics.quality import quality_metrics
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 from fieldmark.values.records import EXACT_ARRAY
 
-STEP: Final = 1 << 24
+STEP: Final = 1 << 40
 """Scores are counted in integer steps, so that sums do not depend on their order."""
 
 _SAMPLED: Final = 2_048

@@ -17,9 +17,7 @@ from fieldmark.metrics.bootstrap import (
     MEAN_OF,
     CaseMatrix,
     ResampledMetrics,
-    has_width,
-    interval_around,
-    interval_offsets,
+    intervals_of,
     product,
     resampling_weights,
 )
@@ -35,8 +33,10 @@ from fieldmark.metrics.significance import (
     ALPHA,
     PERMUTATIONS,
     POWER,
+    critical_difference,
     flip_signs,
     holm,
+    holm_levels,
     holm_of_smallest,
     permutation_p,
     smallest_p,
@@ -53,12 +53,11 @@ GROUPS: Final = 2_048
 OutcomeChange: TypeAlias = tuple[str, str]
 """The outcome of a field in the first run and in the second."""
 
-RELEVANT_CHANGE: Final = 0.05
-"""The change of a metric that a comparison must be able to detect to conclude "no difference"."""
+MARGIN: Final = 0.01
+"""The default size up to which a difference does not matter."""
 
 _LIMITS: Final = (-1.0, 1.0)
-_DETECTABLE: Final = 1 + NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - ALPHA / 2)
-"""How much larger than half a confidence interval a change is that is usually significant."""
+_NORMAL: Final = NormalDist()
 _LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
 _MISTAKES: Final = frozenset(outcome.label for outcome in MISTAKES)
 _IS_MISTAKE: Final = tuple(any(row) for row in ERROR_TABLE)
@@ -415,37 +414,51 @@ def _outcome_changes(before: CaseInRun, after: CaseInRun) -> list[FieldChange]:
 
 
 class DiffVerdict(StrEnum):
-    """Whether a metric changed significantly.
+    """What the cases say about the difference of a metric between two runs.
 
-    No difference: no case differs, or a change of `RELEVANT_CHANGE` would probably have been found.
-    Too few cases to tell: it could have been missed, because the confidence interval is too wide or
-    so few cases differ that even the same change in all of them would not be significant.
-    Not comparable: the runs have different rules or conventions.
+    Better, worse: the difference is significant. Equivalent: the whole confidence interval lies
+    within the margin, which is tested first. Not proven: neither. Too few cases to tell: so few
+    cases differ that even the same change in all of them would not be significant. Not comparable:
+    the runs have different rules or conventions.
     """
 
     BETTER = "better"
     WORSE = "worse"
-    SAME = "no difference"
+    EQUIVALENT = "equivalent"
+    NOT_PROVEN = "not proven"
     TOO_FEW = "too few cases to tell"
     NOT_COMPARABLE = "not comparable"
 
 
+SIGNIFICANT: Final = frozenset({DiffVerdict.BETTER, DiffVerdict.WORSE})
+"""The verdicts that say that a metric differs."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResamplingOptions:
-    """The numbers of resamples and permutations, and the seed that makes them reproducible."""
+    """The numbers of resamples and permutations, and the seed that makes them reproducible.
+
+    A difference of at most `margin` does not matter.
+    """
 
     resamples: int = 2_000
     permutations: int = PERMUTATIONS
     seed: int = 0
+    margin: float = MARGIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricDifference:
     """A metric in two runs; `p` is the p-value of the difference.
 
-    `adjusted` is the p-value of an attribute or evaluator, Holm-adjusted over all of them; it
-    determines the verdict, `word`. `improved` and `worse` are numbers of cases: of the whole run,
-    by their mistakes in an attribute, or by the scores of an evaluator.
+    `adjusted` is the p-value of an attribute, evaluator, slice or pair of runs, Holm-adjusted over
+    all of them; it determines the verdict, `word`. `interval` contains all differences that the
+    same test does not reject: it is adjusted too, and contains 0 if and only if `adjusted` is above
+    the significance level. `improved` and `worse` are numbers of cases: of the whole run, by their
+    mistakes in an attribute, or by the scores of an evaluator. In `differing` cases, the counts or
+    scores behind the metric are not the same. If the difference is not proven,
+    `cases_needed` is the number of cases that would probably show a difference of this size, or
+    that it does not matter.
     """
 
     before: float | None
@@ -457,24 +470,20 @@ class MetricDifference:
     word: DiffVerdict
     improved: int
     worse: int
+    differing: int = 0
+    cases_needed: int | None = None
+    less_is_better: bool = False
 
     @property
-    def detectable(self) -> float | None:
-        """The smallest change that as many cases would show to be significant with a power of 80%.
-
-        It follows from the width of the confidence interval; `None` without an interval.
-        """
-        if self.interval is None:
-            return None
-        low, high = self.interval
-        return _DETECTABLE * (high - low) / 2
+    def gain(self) -> float:
+        """By how much the metric improved; 0 if that is undefined."""
+        delta = sortable(self.delta or 0.0)
+        return -delta if self.less_is_better else delta
 
     @property
     def is_tested(self) -> bool:
         """Whether the p-value means something: with enough differing cases, it could be small."""
-        if self.word is DiffVerdict.TOO_FEW:
-            return self.interval is not None
-        return self.word is not DiffVerdict.NOT_COMPARABLE
+        return self.word not in (DiffVerdict.TOO_FEW, DiffVerdict.NOT_COMPARABLE)
 
     def without_zero(self) -> MetricDifference:
         """Return an F1 that is undefined without a match; the difference still counts it as 0."""
@@ -492,6 +501,22 @@ class PairedMetrics:
     attributes: Mapping[str, MetricDifference]
     evaluators: Mapping[str, MetricDifference] = field(default_factory=dict)
     slices: Mapping[str, MetricDifference] = field(default_factory=dict)
+
+    def named(self, metric: str) -> MetricDifference | None:
+        """Return the difference of a metric, named as in gates; `None` if it was not tested.
+
+        >>> PairedMetrics(headline={}, attributes={}).named("attributes.total.recall")
+        """
+        attribute = metric.removeprefix("attributes.").removesuffix(".f1")
+        evaluator = metric.removeprefix("evaluators.").removesuffix(".mean_score")
+        for written, known, name in (
+            (metric, self.headline, metric),
+            (f"attributes.{attribute}.f1", self.attributes, attribute),
+            (f"evaluators.{evaluator}.mean_score", self.evaluators, evaluator),
+        ):
+            if written == metric and name in known:
+                return known[name]
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -574,18 +599,24 @@ def paired_metrics(
 
     The second run may be counted differently, if the runs are not comparable.
 
-    Intervals come from a paired bootstrap, p-values from a permutation test that swaps the runs
-    case by case. Both treat the fields of a case as one unit.
+    P-values come from a permutation test that swaps the runs case by case, and intervals from the
+    same test and a paired bootstrap. Both treat the fields of a case as one unit.
     """
     options = options or ResamplingOptions()
     tables, countings = (before, after), (counting, counting_after or counting)
     resampled, permuted = _resampled_and_permuted(pairs, tables, countings, options)
+    margin = options.margin
     directions = pairs.directions
     of_run = [directions[Direction.IMPROVED], directions[Direction.WORSE]]
     numbers = (dict.fromkeys(HEADLINE_METRICS + QUALITY_METRICS, of_run), pairs.attributes)
     by_metric, by_attribute, by_evaluator = (
         metric_differences(
-            drawn, swapped, cases, adjust=cases is not numbers[0], comparable=pairs.comparable
+            drawn,
+            swapped,
+            cases,
+            adjust=cases is not numbers[0],
+            comparable=pairs.comparable,
+            margin=margin,
         )
         for drawn, swapped, cases in zip(
             resampled, permuted, (*numbers, pairs.by_evaluator), strict=True
@@ -598,7 +629,11 @@ def paired_metrics(
         }
     if by_metric["safety"].before is None is by_metric["safety"].after:
         del by_metric["safety"]  # no judge evaluated it
-    return PairedMetrics(headline=by_metric, attributes=by_attribute, evaluators=by_evaluator)
+    return PairedMetrics(
+        headline=by_metric,
+        attributes=worst_first(by_attribute),
+        evaluators=worst_first(by_evaluator),
+    )
 
 
 def paired_slices(
@@ -626,7 +661,11 @@ def paired_slices(
         ways = Direction.IMPROVED, Direction.WORSE
         cases[name] = [pairs.directions[way] for way in ways]
     comparable = all(pairs.comparable for pairs in slices.values())
-    return metric_differences(resampled, permuted, cases, adjust=True, comparable=comparable)
+    return worst_first(
+        metric_differences(
+            resampled, permuted, cases, adjust=True, comparable=comparable, margin=options.margin
+        )
+    )
 
 
 def _resampled_and_permuted(
@@ -661,18 +700,23 @@ def _resampled_and_permuted(
         countings=countings,
         evaluators=pairs.evaluators,
         comparable=pairs.comparable,
+        together=max(1.0, pairs.cases / max(1, cases)),
     )
     return _samples(sides, resample, len(weights)), _samples(sides, permute, len(signs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
-    """The cases of both runs as arrays, and how each run is counted."""
+    """The cases of both runs as arrays, and how each run is counted.
+
+    On average, `together` cases share a row.
+    """
 
     matrices: tuple[CaseMatrix, CaseMatrix]
     countings: tuple[CountingOptions, CountingOptions]
     evaluators: Sequence[str]
     comparable: bool
+    together: float
 
     @property
     def by_case(self) -> tuple[bool, bool]:
@@ -708,7 +752,7 @@ def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
             attributes[path] = MetricSamples(
                 before[:, column],
                 after[:, column],
-                int(present[column]),
+                round(present[column] * runs.together),
                 int(differing[column]),
                 bool(unanimous[column]),
                 of_attributes,
@@ -734,9 +778,14 @@ def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
         headline[name] = MetricSamples(
             first[name],
             second[name],
-            _rows_with(matrices, CaseSums._fields.index(MEAN_OF[name]))
-            if name in MEAN_OF
-            else rows,
+            round(
+                runs.together
+                * (
+                    _rows_with(matrices, CaseSums._fields.index(MEAN_OF[name]))
+                    if name in MEAN_OF
+                    else rows
+                )
+            ),
             int(differing_cases.sum()),
             nothing_compared=nothing_compared(matrices, name),
             less_is_better=less_is_better(name),
@@ -747,7 +796,7 @@ def _samples(runs: _Sides, transform: _Transform, number: int) -> _SampleGroups:
             ratio(side_sums[:, column] / STEP, side_sums[:, column + 1]) for side_sums in sums
         )
         differing = int(apart[:, column : column + 2].any(axis=1).sum())
-        counted = _rows_with(matrices, column + 1)
+        counted = round(_rows_with(matrices, column + 1) * runs.together)
         evaluators[name] = MetricSamples(old, new, counted, differing, nothing_compared=math.nan)
     return headline, attributes, evaluators
 
@@ -764,58 +813,134 @@ def metric_differences(
     *,
     adjust: bool,
     comparable: bool = True,
+    margin: float = MARGIN,
 ) -> dict[_Name, MetricDifference]:
     """Return differences with p-values, Holm-adjusted if they form one family of tests.
 
     `cases` are the numbers of improved and of worse cases by metric.
     """
     differences = {name: samples.differences() for name, samples in resampled.items()}
+    swapped = {name: samples.differences() for name, samples in permuted.items()}
     p = {
         name: smallest_p(samples.differing)
         if samples.unanimous and abs(differences[name][0]) > 0
-        else permutation_p(permuted[name].differences())
+        else permutation_p(swapped[name])
         for name, samples in resampled.items()
     }
     tested = {name: p[name] for name, values in differences.items() if not np.isnan(values[0])}
     adjusted = holm(tested) if adjust else tested
+    levels = holm_levels(tested) if adjust else dict.fromkeys(tested, ALPHA)
     smallest = {name: smallest_p(resampled[name].differing) for name in tested}
     smallest = holm_of_smallest(tested, smallest) if adjust else smallest
     metrics: dict[_Name, MetricDifference] = {}
     for name, samples in resampled.items():
-        delta = _defined(differences[name][0])
-        [offsets] = interval_offsets(differences[name][None], [samples.cases])
-        few = bool(samples.differing) and (delta is None or smallest[name] > ALPHA)
-        interval = None
-        varies = offsets is not None and (has_width(offsets) or not samples.differing)
-        if delta is not None and offsets is not None and varies and not (few and comparable):
-            interval = interval_around(delta, offsets, _LIMITS)
         improved, worse = cases.get(name, (0, 0))
         change = MetricDifference(
             before=_defined(samples.before[0]),
             after=_defined(samples.after[0]),
-            delta=delta,
-            interval=interval,
+            delta=_defined(differences[name][0]),
+            interval=None,
             p=p[name],
             adjusted=adjusted.get(name, 1.0),
-            word=DiffVerdict.SAME,
+            word=DiffVerdict.TOO_FEW if comparable else DiffVerdict.NOT_COMPARABLE,
             improved=improved,
             worse=worse,
+            differing=samples.differing,
+            less_is_better=samples.less_is_better,
         )
-        if not comparable:
-            word = DiffVerdict.NOT_COMPARABLE
-        elif not samples.differing:
-            word = DiffVerdict.SAME
-        elif delta and not few and change.adjusted <= ALPHA:
-            gain = -delta if samples.less_is_better else delta
-            word = DiffVerdict.BETTER if gain > 0 else DiffVerdict.WORSE
-        elif not few and delta == 0 and (offsets is None or not has_width(offsets)):
-            word = DiffVerdict.SAME  # the differences of the cases do not affect this metric
-        elif change.detectable is None or change.detectable > RELEVANT_CHANGE:
-            word = DiffVerdict.TOO_FEW
-        else:
-            word = DiffVerdict.SAME
-        metrics[name] = replace(change, word=word)
+        if comparable and name in tested:
+            change = replace(
+                change, interval=_interval(change, samples, swapped[name], levels[name])
+            )
+            word = _verdict(change, margin, can_be_significant=smallest[name] <= ALPHA)
+            needed = None
+            if word is DiffVerdict.NOT_PROVEN:
+                needed = _cases_needed(change, samples.cases, swapped[name], levels[name], margin)
+            change = replace(change, word=word, cases_needed=needed)
+        metrics[name] = change
     return metrics
+
+
+def worst_first(changes: Mapping[_Name, MetricDifference]) -> dict[_Name, MetricDifference]:
+    """Return changes for the worse, then changes for the better, each by size, then the others."""
+
+    def sort_key(item: tuple[_Name, MetricDifference]) -> tuple[bool, int, float, str]:
+        name, change = item
+        gain = change.gain
+        return change.delta is None, (gain > 0) + 2 * (gain == 0), -abs(gain), str(name)
+
+    return dict(sorted(changes.items(), key=sort_key))
+
+
+def cases_for_equivalence(margin: float) -> int:
+    """Return the number of cases that show equivalence if no case differs.
+
+    >>> cases_for_equivalence(0.01)
+    299
+    """
+    return math.ceil(math.log(ALPHA) / math.log1p(-margin))
+
+
+def cases_for_significance() -> int:
+    """Return the number of cases that must differ so that a difference can be significant.
+
+    >>> cases_for_significance()
+    6
+    """
+    return next(number for number in count() if smallest_p(number) <= ALPHA)
+
+
+def _verdict(change: MetricDifference, margin: float, *, can_be_significant: bool) -> DiffVerdict:
+    if change.interval is not None and max(map(abs, change.interval)) <= margin:
+        return DiffVerdict.EQUIVALENT
+    if change.gain and change.adjusted <= ALPHA:
+        return DiffVerdict.BETTER if change.gain > 0 else DiffVerdict.WORSE
+    return DiffVerdict.NOT_PROVEN if can_be_significant else DiffVerdict.TOO_FEW
+
+
+def _interval(
+    change: MetricDifference, samples: MetricSamples, swapped: Floats, level: float
+) -> Interval | None:
+    """Return the interval of a difference, which contains 0 if and only if it is not significant.
+
+    It has all differences that the permutation test does not reject. Changes that no case shows are
+    not in its permutations, so it is widened to the interval of the bootstrap, but not across 0 if
+    the difference is significant. If no case differs, the interval is the largest share of cases
+    that may differ then.
+    """
+    delta = change.delta
+    if delta is None or not samples.cases:
+        return None
+    if not samples.differing:
+        share = -math.expm1(math.log(ALPHA) / samples.cases)
+        return -share, share
+    significant = bool(delta) and change.adjusted <= ALPHA
+    most = critical_difference(swapped, level, significant=significant)
+    low, high = delta - most, delta + most
+    [seen] = intervals_of(
+        samples.differences()[None], [samples.cases], limits=_LIMITS, alphas=[level]
+    )
+    if seen is not None:
+        low = low if significant and delta > 0 else min(low, seen[0])
+        high = high if significant and delta < 0 else max(high, seen[1])
+    return max(_LIMITS[0], low), min(_LIMITS[1], high)
+
+
+def _cases_needed(
+    change: MetricDifference, cases: int, swapped: Floats, level: float, margin: float
+) -> int | None:
+    """Return how many cases would show that a metric differs, or that it is equivalent.
+
+    The power is 80% if the true difference is the observed one.
+    """
+    size = abs(change.delta or 0.0)
+    spread = math.sqrt(float(np.nanmean(swapped[1:] ** 2))) if len(swapped) > 1 else 0.0
+    detectable = (_NORMAL.inv_cdf(1 - level / 2) + _NORMAL.inv_cdf(POWER)) * spread
+    needed = [cases * (detectable / size) ** 2] if size and detectable else []
+    if (room := margin - size) > 0:
+        unseen = math.log(ALPHA / 2) / math.log1p(-min(room, 0.5))
+        needed.append(max(cases * (detectable / room) ** 2, unseen))
+    return max(cases + 1, math.ceil(min(needed))) if needed else None
 
 
 def _defined(value: np.float64) -> float | None:

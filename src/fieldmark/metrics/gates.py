@@ -111,6 +111,26 @@ class GateResult(NamedTuple):
     failed: Annotated[bool, OMIT_DEFAULT] = False
 
 
+def dropped_metric(gate: GateResult) -> str | None:
+    """Return the metric of a gate against a baseline, under its short name if it has one.
+
+    >>> dropped_metric(GateResult("drop of micro.f1", GateKind.MAX, 0.01, 0.02, False))
+    'micro_f1'
+    """
+    if not gate.name.startswith(_DROP):
+        return None
+    return short_name(gate.name.removeprefix(_DROP))
+
+
+def short_name(metric: str) -> str:
+    """Return the short name of a metric, if it has one.
+
+    >>> short_name("micro.f1"), short_name("attributes.total.f1")
+    ('micro_f1', 'attributes.total.f1')
+    """
+    return next((short for short, name in _SHORT.items() if name == metric), metric)
+
+
 class RunFailure(StrEnum):
     """Why a run did not pass, most important first."""
 

@@ -19,8 +19,8 @@ from fieldmark.metrics.bootstrap import (
 from fieldmark.metrics.case_sample import STEP, CaseRow, CaseSums, case_sums, score_sums
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.difference import (
+    SIGNIFICANT,
     CaseInRun,
-    DiffVerdict,
     Direction,
     MetricDifference,
     MetricSamples,
@@ -45,8 +45,6 @@ PREDICTED_MEAN_SCORE: Final = "predicted_mean_score"
 
 Pair: TypeAlias = tuple[int, int]
 """The positions of two runs; the first is ranked higher or equal."""
-
-_DIFFERENT: Final = frozenset({DiffVerdict.BETTER, DiffVerdict.WORSE})
 
 
 @dataclass(slots=True)
@@ -124,6 +122,7 @@ def compare_runs(
     signs = flip_signs(rows, options.permutations, options.seed + 1)
     sampler = _Sampler(matrices, shared.scores, counting, metric)
     values, differing = sampler.resampled(weights)
+    counted = sampler.cases(shared.cases)
     permuted = sampler.permuted(signs)
     drawn: dict[Pair, MetricSamples] = {}
     swapped: dict[Pair, MetricSamples] = {}
@@ -135,7 +134,7 @@ def compare_runs(
             return MetricSamples(
                 before,
                 after,
-                rows,
+                max(counted[position] for position in pair),
                 differing[pair],
                 nothing_compared=nothing_compared(
                     [matrices[position] for position in pair], metric
@@ -151,9 +150,7 @@ def compare_runs(
     stacked = [row[None] for row in values]
     intervals = [
         variations({metric: estimate}, value, [cases_of_run], 1.0)[metric].interval
-        for estimate, value, cases_of_run in zip(
-            estimates, stacked, sampler.cases(shared.cases), strict=True
-        )
+        for estimate, value, cases_of_run in zip(estimates, stacked, counted, strict=True)
     ]
     return RankedMetric(tuple(intervals), metric_differences(drawn, swapped, cases, adjust=True))
 
@@ -283,7 +280,7 @@ def best_runs(
     ]
 
     def differs_from(run: int, other: int) -> bool:
-        return run != other and pairs[min(run, other), max(run, other)].word in _DIFFERENT
+        return run != other and pairs[min(run, other), max(run, other)].word in SIGNIFICANT
 
     return tuple(
         run

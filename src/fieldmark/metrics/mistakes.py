@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.counts import MISTAKES
+from fieldmark.metrics.date_orders import DateOrders
+from fieldmark.metrics.list_patterns import ListPattern, list_patterns
 from fieldmark.metrics.patterns import BY_NAME, Pattern, pattern_of
 from fieldmark.model.case import Case, CaseInput, UnparsedDocuments
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
-from fieldmark.values.equality import equal, scalars
-from fieldmark.values.paths import field_value, leaves, resolve
+from fieldmark.values.equality import scalars
+from fieldmark.values.paths import field_value, leaves
 
 _FACTS: Final = frozenset(code for code, fact in enumerate(FACTS) if fact.outcome in MISTAKES)
 _MAX_KNOWN: Final = 8_192
@@ -156,13 +158,19 @@ _UNREAD: Final = {CaseInput.MISSING: "no_candidate", CaseInput.PARSE_ERROR: "par
 _EMPTY: Final = {Presence.NULL: "null_value", Presence.BLANK: "blank_value"}
 _VAGUE: Final = frozenset({"different", "one_digit", "date_part", "extra_key", "extra_value"})
 """Patterns that say less than that the value belongs to another field."""
+_WRITTEN_DATES: Final = frozenset({"date_swapped", "date_order", "date_format", "date_part"})
+"""Patterns that depend on the order in which the dates of an attribute are written."""
 _NO_PATTERN: Final = "different"
 _NOT_STORED: Final = ""
 """The pattern of a wrong value if the documents were not saved."""
-_INDEX: Final = re.compile(r"\[([0-9]+)\]")
+_INDEX: Final = re.compile(r"\[[0-9]+\]")
 _DISTINCTIVE: Final = 3
 """The shortest value that is unlikely to occur in another field by coincidence."""
 _SCALARS: Final = (str, int, float)
+_DEFAULT_COMPARATORS: Final = frozenset({"exact", "exact_text"})
+"""Comparators that another rule can replace without losing its options."""
+_TRIED: Final = -1
+"""The key of the number of all mistakes, among the numbers of rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,15 +184,63 @@ class MistakeExample:
     note: str = ""
 
 
+class ProposedRule(NamedTuple):
+    """A rule that accepts so many mistakes of a cluster, or pairs their list items differently."""
+
+    rule: JsonObject
+    mistakes: int
+
+
 @dataclass(slots=True)
 class MistakeCluster:
-    """Mistakes with the same pattern: their number by attribute, and the first of them."""
+    """Mistakes with the same pattern: their number by attribute, and the first of them.
+
+    `accepted` counts, by path, the mistakes that each rule of the pattern accepts.
+    """
 
     pattern: Pattern
     number: int = 0
     attributes: Counter[str] = field(default_factory=Counter)
     examples: list[MistakeExample] = field(default_factory=list)
     is_complete: bool = False
+    accepted: dict[str, Counter[int]] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> list[ProposedRule]:
+        """The rule for each path that accepts the most mistakes: at least two, and half of them."""
+        proposed: list[ProposedRule] = []
+        for path, accepted in self.accepted.items():
+            tried = accepted[_TRIED]
+            number, times = max(
+                ((number, times) for number, times in accepted.items() if number != _TRIED),
+                key=lambda item: (item[1], -item[0]),
+                default=(0, 0),
+            )
+            if times > 1 and 2 * times >= tried:
+                keys = self.pattern.list_rule or self.pattern.rules[number].to_dict()
+                proposed.append(ProposedRule({"path": path, **keys}, times))
+        return sorted(proposed, key=lambda rule: -rule.mistakes)
+
+    def add_rules(
+        self,
+        attribute: str,
+        comparator: str,
+        expected: JsonValue | Missing,
+        candidate: JsonValue | Missing,
+    ) -> None:
+        """Count the rules that accept a mistake, unless another comparator was chosen for it."""
+        rules = self.pattern.rules
+        if not attribute or not (rules or self.pattern.list_rule):
+            return
+        if rules and comparator not in {*_DEFAULT_COMPARATORS, *(rule.replaces for rule in rules)}:
+            return
+        accepted = self.accepted.setdefault(attribute, Counter())
+        accepted[_TRIED] += 1
+        if self.pattern.list_rule:
+            accepted[0] += 1
+        elif expected is not MISSING and candidate is not MISSING:
+            for number, rule in enumerate(rules):
+                accepted[number] += rule.accepts(expected, candidate)
 
     def wants_example(self, case_id: str) -> bool:
         """Return whether an example of a case is wanted; it may replace one of another case."""
@@ -211,14 +267,15 @@ class FoundMistake(NamedTuple):
 
 
 class MistakeClusters:
-    """Groups the mistakes of cases by pattern.
+    """Groups the mistakes of cases by pattern; `orders` are the orders of dates in all cases.
 
     The examples of a group are of different cases, if it has enough cases.
     """
 
-    __slots__ = ("_clusters", "by_attribute")
+    __slots__ = ("_clusters", "_orders", "by_attribute")
 
-    def __init__(self) -> None:
+    def __init__(self, orders: DateOrders | None = None) -> None:
+        self._orders = orders
         self._clusters: dict[str, MistakeCluster] = {}
         self.by_attribute: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
@@ -227,12 +284,13 @@ class MistakeClusters:
         mistakes: list[FoundMistake] = []
         if not read.places:
             return mistakes
-        shifted = _shifted(read)
+        in_lists = list_patterns(read)
         sources = _Sources(read.documents[0])
         case = read.case
-        for mistake in read.mistakes:
+        for position, mistake in enumerate(read.mistakes):
             record, attribute, _, expected, candidate = mistake
-            name, note = _pattern(mistake, case.input, shifted, sources)
+            in_list = in_lists.get(position)
+            name, note = _pattern(mistake, case.input, in_list, sources, self._orders)
             mistakes.append(FoundMistake(attribute, record.outcome, name))
             if name == _NOT_STORED:
                 continue
@@ -242,11 +300,21 @@ class MistakeClusters:
             cluster.number += 1
             cluster.attributes[attribute] += 1
             self.by_attribute[attribute][name] += 1
+            comparator = read.table.attributes[record.attribute].comparator
+            if in_list is not None:
+                cluster.add_rules(in_list.attribute, comparator, *in_list[2:])
+            else:
+                cluster.add_rules(attribute, comparator, expected, candidate)
             if cluster.wants_example(case.id):
+                path = record.path
+                if in_list is not None and in_list.expected is not MISSING:
+                    # A box as a whole says more than one of its numbers.
+                    expected, candidate = in_list.expected, in_list.candidate
+                    path = path[: path.rindex("[")] if attribute.endswith("[]") else path
                 cluster.examples.append(
                     MistakeExample(
                         case_id=case.id,
-                        path=record.path,
+                        path=path,
                         expected=expected,
                         candidate=candidate,
                         note=note,
@@ -267,20 +335,24 @@ class MistakeClusters:
 
 
 def _pattern(
-    mistake: Mistake, read: CaseInput, shifted: set[str], sources: _Sources
+    mistake: Mistake,
+    read: CaseInput,
+    in_list: ListPattern | None,
+    sources: _Sources,
+    orders: DateOrders | None,
 ) -> tuple[str, str]:
     """Return the name of the pattern, and the path of the field that the value belongs to."""
-    record, _, lone, expected, candidate = mistake
+    record, attribute, lone, expected, candidate = mistake
     outcome = record.outcome
     if read in _UNREAD:
         return _UNREAD[read], ""
+    if in_list is not None:
+        return in_list.name, ""
     if outcome is Outcome.OMISSION:
         empty = _EMPTY.get(record.candidate_presence, "missing_key")
         return "missing_item" if lone else empty, ""
     if outcome is Outcome.HALLUCINATION and lone:
         return "extra_item", ""
-    if record.path in shifted:
-        return "shifted_rows", ""
     if outcome is Outcome.HALLUCINATION:
         absent = record.expected_presence is Presence.ABSENT
         name = "extra_key" if absent else "extra_value"
@@ -288,48 +360,16 @@ def _pattern(
         return _NOT_STORED, ""
     else:
         name = pattern_of(expected, candidate)
+        if name in _WRITTEN_DATES and orders is not None:
+            name = pattern_of(expected, candidate, orders.of(attribute))
     if (
         name in _VAGUE
         and isinstance(candidate, _SCALARS)
         and len(str(candidate).strip()) >= _DISTINCTIVE
-        and (source := sources.find(candidate, record.path))
+        and (source := sources.find(candidate, record.path, attribute))
     ):
-        return "other_field", source
+        return source
     return name, ""
-
-
-def _shifted(read: CaseMistakes) -> set[str]:
-    """Return the fields of lists whose values belong to the next or the previous row.
-
-    A single such field may be a coincidence, so at least two are required, and half of the mistakes
-    in the list.
-    """
-    shifted: set[str] = set()
-    document = read.documents[0]
-    if document is MISSING or not read.outcomes.items:  # no lists
-        return shifted
-    by_list: dict[str, list[Mistake]] = {}
-    for mistake in read.mistakes:
-        head, bracket, _ = mistake.attribute.partition("[]")
-        if bracket and not mistake.lone and mistake.candidate is not MISSING:
-            by_list.setdefault(head, []).append(mistake)
-    for wrong in by_list.values():
-        for step in (1, -1):
-            moved = [mistake for mistake in wrong if _is_from_row(mistake, document, step)]
-            if len(moved) >= 2 and 2 * len(moved) >= len(wrong):  # noqa: PLR2004
-                shifted.update(mistake.record.path for mistake in moved)
-    return shifted
-
-
-def _is_from_row(mistake: Mistake, document: JsonValue, step: int) -> bool:
-    """Return whether the candidate is the expected value `step` rows further on."""
-    path = mistake.record.path
-    match = _INDEX.search(path)
-    row = int(match[1]) + step if match else -1
-    if match is None or row < 0 or mistake.candidate is MISSING:
-        return False
-    neighbour = resolve(document, f"{path[: match.start()]}[{row}]{path[match.end() :]}")
-    return neighbour is not MISSING and equal(neighbour, mistake.candidate)
 
 
 class _Sources:
@@ -342,18 +382,27 @@ class _Sources:
         self._values: set[JsonValue] | None = None
         self._paths: dict[tuple[bool, JsonValue], list[str]] = {}
 
-    def find(self, value: str | float, besides: str) -> str:
-        """Return the path of the first field with a value besides one, or an empty string."""
+    def find(self, value: str | float, besides: str, attribute: str) -> tuple[str, str] | None:
+        """Return the pattern of a value of another field, and the path of the field.
+
+        A value of the same attribute is taken from another item if only one item has it.
+        """
         document = self._truth
         if document is MISSING:
-            return ""
+            return None
         if self._values is None:
             self._values = set(scalars(document))
         if value not in self._values:  # as most are, so paths are rarely needed
-            return ""
+            return None
         if not self._paths:
             for path, leaf in leaves(document):
                 if isinstance(leaf, _SCALARS):
                     self._paths.setdefault((isinstance(leaf, str), leaf), []).append(path)
         others = self._paths.get((isinstance(value, str), value), ())
-        return next((path for path in others if path != besides), "")
+        rows = [path for path in others if _INDEX.sub("[]", path) == attribute and path != besides]
+        if len(rows) == 1:
+            return "other_row", rows[0]
+        for path in others:
+            if path != besides and path not in rows:
+                return "other_field", path
+        return None

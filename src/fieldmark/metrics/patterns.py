@@ -1,26 +1,39 @@
-"""Patterns of mistakes: the first matching row of a table determines the pattern."""
+"""Patterns of mistakes: the first matching row of a table determines the pattern.
+
+A row is the whole declaration of a pattern: its name and title, how it is recognized, what to
+change in the extraction, and the rules that accept such values if only their notation differs.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import Final, Generic, TypeVar
+from functools import cached_property
+from itertools import permutations
+from typing import Final, Generic, TypeAlias, TypeVar, cast
 
 from rapidfuzz.distance import Levenshtein
 
-from fieldmark.model.json import JsonValue
-from fieldmark.values.dates import parse_formats, read_day
+from fieldmark.compare.date import DateMatch
+from fieldmark.compare.exact import NormalizedText
+from fieldmark.compare.iou import Iou
+from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.metrics.date_orders import NUMERIC_DATE, UNKNOWN, SidesOrder
+from fieldmark.model.comparison import Comparator
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.dates import DateOrder, DateReader, read_day
 from fieldmark.values.numbers import NumberFormat, as_number
-from fieldmark.values.text import folded
+from fieldmark.values.strategy_options import create
+from fieldmark.values.text import folded, with_plain_marks
 
 _MAX_LENGTH: Final = 2_000
 """The number of characters of a value that are examined."""
 
-_DAY_FIRST: Final = parse_formats(["DD/MM/YYYY", "DD-MM-YYYY", "DD.MM.YYYY"])
+_READERS: Final = {order: DateReader(order=order) for order in (DateOrder.MDY, DateOrder.DMY)}
 _WHITESPACE: Final = re.compile(r"\s+")
 _WORDY: Final = re.compile(r"[\x00-/:-\x7f]*\Z")
 _NOT_DIGITS: Final = re.compile(r"\D+")
@@ -61,8 +74,9 @@ class _computed(Generic[_Form]):  # noqa: N801 - used like `cached_property`
 class _TextForms:
     """The text of a value in the normalized forms that patterns compare."""
 
-    def __init__(self, value: JsonValue) -> None:
+    def __init__(self, value: JsonValue, order: DateOrder | None = None) -> None:
         self.value = value
+        self.order = order
 
     @_computed
     def text(self) -> str:
@@ -147,7 +161,7 @@ class _TextForms:
 
     @_computed
     def first_day(self) -> date | None:
-        """The date, read month first if it is ambiguous."""
+        """The date as the comparator `date` reads it without options."""
         if not isinstance(self.value, str) or self.is_wordy:
             return None
         reading = read_day(self.text)
@@ -155,12 +169,28 @@ class _TextForms:
 
     @_computed
     def days(self) -> frozenset[date]:
-        """All dates that the text can mean."""
-        if not isinstance(self.value, str) or self.is_wordy:
+        """All dates that the text can mean; only one if the order of day and month is known."""
+        if self.first_day is None:
             return frozenset()
-        reading = read_day(self.text, _DAY_FIRST)
-        days = (self.first_day, None if reading is None else reading.day)
-        return frozenset(day for day in days if day is not None)
+        if self.numeric_date is None or "." in self.text:
+            return frozenset((self.first_day,))
+        orders = _READERS if self.order is None else (self.order,)
+        readings = [_READERS[order].read(self.text) for order in orders]
+        days = frozenset(reading.day for reading in readings if reading is not None)
+        return days or frozenset((self.first_day,))
+
+    @_computed
+    def day_first(self) -> date | None:
+        """The date, with the day first if it is a date of numbers."""
+        if self.numeric_date is None:
+            return self.first_day
+        reading = _READERS[DateOrder.DMY].read(self.text)
+        return None if reading is None else reading.day
+
+    @_computed
+    def numeric_date(self) -> re.Match[str] | None:
+        """The match of a date of numbers whose year is last."""
+        return NUMERIC_DATE.match(self.text.strip())
 
     @_computed
     def has_days(self) -> bool:
@@ -178,10 +208,11 @@ class _TextForms:
         return self.amount is not None
 
 
-_GROUPS: Final = frozenset(Decimal(1000) ** power for power in range(4))
+_THOUSAND: Final = 1_000
+_GROUPS: Final = frozenset(Decimal(_THOUSAND) ** power for power in range(1, 4))
+_HAS_THREE_DECIMALS: Final = re.compile(r"[.,][0-9]{3}(?![0-9])")
 _POWERS: Final = frozenset(Decimal(10) ** power for power in range(1, 13))
 _MAX_DECIMALS: Final = 30
-_NUMERIC_DATE: Final = re.compile(r"([0-9]{1,2})[/.\- ]([0-9]{1,2})[/.\- ]([0-9]{2,4})\Z")
 _ISO_DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")
 _DIGIT_FIRST: Final = re.compile(r"\s*[0-9]")
 _NO_YEAR: Final = re.compile(r"([0-9]{1,2})[/.\- ]([0-9]{1,2})\.?\Z")
@@ -200,37 +231,62 @@ _SIMILAR_CHARACTERS: Final = str.maketrans(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
-    """A pattern of mistakes, with a recommendation for fixing the extraction."""
+@dataclass(frozen=True, kw_only=True)
+class AcceptingRule:
+    """A comparator with options, as in a rules file, that accepts values in another notation.
 
-    name: str
-    title: str
-    hint: str
+    It can be proposed for an attribute with the comparator that it `replaces`.
+    """
+
+    kind: type[Comparator]
+    options: Mapping[str, JsonValue] = field(default_factory=dict)
+    replaces: str = ""
+
+    @cached_property
+    def _comparator(self) -> Comparator:
+        return cast("Comparator", create(self.kind, self.options))
+
+    def accepts(self, expected: JsonValue, candidate: JsonValue) -> bool:
+        """Whether the rule accepts these values."""
+        return self._comparator.compare(expected, candidate).matched
+
+    def to_dict(self) -> JsonObject:
+        """Return the keys of the rule, without a path."""
+        return {"match": self.kind.name, **self.options}
 
 
 def _is_date_swapped(expected: _TextForms, candidate: _TextForms) -> bool:
     if not (expected.has_days and candidate.has_days):
         return False
-    if expected.text[:4].isdigit() and candidate.text[:4].isdigit():  # the year comes first
-        return expected.days != candidate.days and any(
-            (day.year, day.day, day.month) == (other.year, other.month, other.day)
-            for day in expected.days
-            for other in candidate.days
+    first, second = expected.numeric_date, candidate.numeric_date
+    if expected.days & candidate.days:
+        # The same date in some reading. If both sides use one notation, day and month are swapped.
+        orders = {expected.order, candidate.order} - {None}
+        return (
+            first is not None
+            and second is not None
+            and len(orders) <= 1
+            and len(expected.days | candidate.days) > 1
+            and first.group(2, 1, 3) == second.group(1, 2, 3)
         )
-    expected_parts, candidate_parts = (
-        _NUMERIC_DATE.match(forms.text.strip()) for forms in (expected, candidate)
+    return any(
+        (day.year, day.day, day.month) == (other.year, other.month, other.day)
+        for day in expected.days
+        for other in candidate.days
     )
-    if (
-        expected_parts
-        and candidate_parts
-        and expected_parts[1] != expected_parts[2]
-        and expected_parts.group(2, 1, 3) == candidate_parts.group(1, 2, 3)
-    ):
-        return True
-    # Otherwise, the dates are equal only if one is read day first and the other month first.
-    first, other = expected.first_day, candidate.first_day
-    return bool(expected.days & candidate.days) and None not in {first, other} and first != other
+
+
+def _is_day_first(expected: _TextForms, candidate: _TextForms) -> bool:
+    """Whether both texts are the same date, if and because they are read day first."""
+    same = expected.days & candidate.days
+    if not same or expected.day_first != candidate.day_first:
+        return False
+    return any(
+        forms.numeric_date is not None
+        and "." not in forms.text
+        and (forms.order is DateOrder.DMY or forms.first_day not in same)
+        for forms in (expected, candidate)
+    )
 
 
 def _is_date_without_year(expected: _TextForms, candidate: _TextForms) -> bool:
@@ -253,6 +309,13 @@ def _has_same_amount(expected: _TextForms, candidate: _TextForms) -> bool:
     return expected.amount is not None and expected.amount == candidate.amount
 
 
+def _is_other_number_format(expected: _TextForms, candidate: _TextForms) -> bool:
+    """Whether one side is text, and both are the same number."""
+    if not (isinstance(expected.value, str) or isinstance(candidate.value, str)):
+        return False
+    return expected.number is not None and expected.number == candidate.number
+
+
 def _has_opposite_sign(expected: _TextForms, candidate: _TextForms) -> bool:
     if not (expected.amount and candidate.amount):
         return False
@@ -268,26 +331,31 @@ def _ratio(expected: _TextForms, candidate: _TextForms) -> Decimal:
 
 
 def _is_separator_misread(expected: _TextForms, candidate: _TextForms) -> bool:
-    if expected.separators == candidate.separators:
-        return False  # such as $8.20 and RM$8.20
-    if _has_same_amount(expected, candidate):
-        return True
-    same_digits = expected.digits.rstrip("0") == candidate.digits.rstrip("0")
-    return same_digits and _ratio(expected, candidate) in _GROUPS
+    """Whether a separator of thousands was read as a decimal point, or the reverse.
+
+    As a decimal point, it has at most three digits before it, and always three behind it.
+    """
+    if _ratio(expected, candidate) not in _GROUPS or not (expected.amount and candidate.amount):
+        return False
+    smaller, larger = sorted((abs(expected.amount), abs(candidate.amount)))
+    if smaller >= _THOUSAND or larger != int(larger):
+        return False
+    return larger == abs(expected.amount) or _HAS_THREE_DECIMALS.search(expected.text) is not None
 
 
 def _is_rounded(expected: _TextForms, candidate: _TextForms) -> bool:
     if expected.number is None or candidate.number is None or expected.digits == candidate.digits:
         return False
-    decimals = -int(candidate.number.normalize().as_tuple().exponent)
-    if not 0 <= decimals < _MAX_DECIMALS:
+    decimals = max(0, -int(candidate.number.normalize().as_tuple().exponent))
+    if decimals >= _MAX_DECIMALS:
         return False
     return abs(expected.number - candidate.number) < Decimal(10) ** -decimals
 
 
 def _differs_in_leading_zeros(expected: _TextForms, candidate: _TextForms) -> bool:
-    first, second = expected.text.strip(), candidate.text.strip()
-    return first != second and first.lstrip("0") == second.lstrip("0") != ""
+    first, second = (forms.text.strip().lstrip("0") for forms in (expected, candidate))
+    has_other_zeros = first == second and expected.text.strip() != candidate.text.strip()
+    return has_other_zeros and not first.startswith((".", ",")) and first != ""
 
 
 def _differs_in_one_digit(expected: _TextForms, candidate: _TextForms) -> bool:
@@ -307,6 +375,12 @@ def _is_other_type(expected: _TextForms, candidate: _TextForms) -> bool:
     if isinstance(expected.value, str) == isinstance(candidate.value, str):
         return False
     return bool(expected.text) and expected.text.strip() == candidate.text.strip()
+
+
+def _has_other_dashes(expected: _TextForms, candidate: _TextForms) -> bool:
+    if expected.bare.isascii() and candidate.bare.isascii():
+        return False
+    return with_plain_marks(expected.bare) == with_plain_marks(candidate.bare) != ""
 
 
 def _is_part(part: str, whole: str) -> bool:
@@ -336,136 +410,451 @@ def _has_similar_characters(expected: _TextForms, candidate: _TextForms) -> bool
 def _is_misspelled(expected: _TextForms, candidate: _TextForms) -> bool:
     if expected.number is not None or min(len(expected.bare), len(candidate.bare)) < _SHORTEST:
         return False
+    if expected.days and candidate.days:
+        return False
     return Levenshtein.normalized_similarity(expected.bare, candidate.bare) >= _MIN_SIMILARITY
 
 
-_Matches = Callable[[_TextForms, _TextForms], bool]
-_TABLE: Final[tuple[tuple[_Matches, str, str, str], ...]] = (
-    (lambda expected, candidate: candidate.value == [expected.value]
-     or expected.value == [candidate.value],
-     "wrapped", "single value as a list, or the reverse",
-     "Define in the schema whether the field holds one value or a list."),
-    (lambda expected, candidate: expected.is_container != candidate.is_container,
-     "wrong_structure", "value instead of an object or list, or the reverse",
-     "Define the exact structure of the field in the schema or prompt, with an example."),
-    (lambda _, candidate: isinstance(candidate.value, str) and candidate.bare in _PLACEHOLDERS,
-     "placeholder", "placeholder instead of a value",
-     "Describe where to find the value, and ask for null only if the document has none."),
-    (_is_boolean_word, "boolean_as_word", "boolean written as a word",
-     "Ask for a JSON boolean, or convert these words after extraction."),
-    (_is_other_type, "number_as_string", "number as a string, or the reverse",
-     "Define the JSON type in the schema, or convert the value after extraction."),
-    (lambda expected, candidate: expected.bare == candidate.bare != "",
-     "case_or_whitespace", "different case or whitespace",
-     "Ask for the text exactly as printed, or normalize case and whitespace after extraction."),
-    (_is_date_swapped, "date_swapped", "day and month swapped",
-     "State the date order of the document in the prompt, and ask for ISO dates (YYYY-MM-DD)."),
-    (lambda expected, candidate: bool(expected.days & candidate.days),
-     "date_format", "same date in a different format",
-     "Ask for ISO dates (YYYY-MM-DD), or convert dates after extraction."),
-    (_is_date_without_year, "date_without_year", "date without a year",
-     "Ask for complete dates (YYYY-MM-DD), and say where the year is printed."),
-    (_differs_in_one_date_part, "date_part", "wrong day, month or year",
-     "Check the OCR result. If several dates are close together, say which one to extract."),
-    (lambda expected, candidate: _has_same_amount(expected, candidate)
-     and expected.money != candidate.money,
-     "currency_symbol", "wrong or missing currency symbol",
-     "Ask for the currency in a separate field and for amounts without a symbol."),
-    (lambda expected, candidate: _has_same_amount(expected, candidate)
-     and expected.unit != candidate.unit,
-     "unit", "wrong or missing unit",
-     "Ask for the unit in a separate field and for numbers without a unit."),
-    (_has_opposite_sign, "sign", "wrong sign",
-     "Say how negative amounts and credits are printed (parentheses, trailing minus, CR)."),
-    (_is_separator_misread, "thousands_separator", "thousands or decimal separator misread",
-     "State the number format of the document, and ask for plain numbers such as 1240.50."),
-    (lambda expected, candidate: _ratio(expected, candidate) in _POWERS,
-     "scale", "off by a power of ten",
-     "State whether amounts are in cents, thousands or percent, and check decimal points."),
-    (_differs_in_leading_zeros, "leading_zeros", "leading zeros added or removed",
-     "Ask for identifiers as strings, with all digits as printed."),
-    (_is_rounded, "rounded", "rounded or truncated number",
-     "Ask for all decimals as printed."),
-    (lambda expected, candidate: expected.plain == candidate.plain != "",
-     "accents", "different accents or character widths",
-     "Preserve Unicode in OCR, and ask for names exactly as printed."),
-    (lambda expected, candidate: expected.letters == candidate.letters != "",
-     "punctuation", "different punctuation",
-     "Ask for the text exactly as printed, or remove punctuation after extraction."),
-    (_has_same_words,
-     "word_order", "same words in a different order",
-     "Specify the order of the parts, such as given name first."),
-    (_is_truncated, "truncated", "truncated text",
-     "Ask for the complete text across lines, and check the limits on length and output tokens."),
-    (lambda expected, candidate: _is_part(candidate.stripped, expected.stripped),
-     "partial_text", "only part of the text",
-     "Say where the value starts and ends, and that it may span several lines."),
-    (lambda expected, candidate: _is_part(expected.stripped, candidate.stripped),
-     "extra_text", "value with surrounding text",
-     "Ask for the value only, without labels, titles or neighboring text."),
-    (_has_similar_characters, "similar_characters", "similar-looking characters such as 0 and O",
-     "Increase the image resolution, or correct these characters using the format of the field."),
-    (_differs_in_one_digit, "one_digit", "one wrong digit",
-     "Increase the image resolution, and verify check digits and totals."),
-    (_is_misspelled, "misspelled", "spelling differs by a few characters",
-     "Increase the image resolution, or look up values in a list of known values."),
-)  # fmt: skip
+_Matches: TypeAlias = Callable[[_TextForms, _TextForms], bool]
 
-_OTHERS: Final = (
-    ("shifted_rows", "values from the row above or below",
-     "Rows are misaligned. Ask for one item per printed row and for null in empty cells."),
-    ("other_field", "value of another field",
-     "Distinguish the two fields in the prompt: labels, position, an example."),
-    ("no_candidate", "no prediction for the document",
-     "Find out why no prediction was produced: a refusal, a timeout or a skipped page."),
-    ("parse_error", "prediction is not valid JSON",
-     "Ask for JSON only, use structured output, and check the limit on output tokens."),
-    ("missing_item", "missing list item",
-     "Ask for every item. Long lists may need to be extracted in parts."),
-    ("extra_item", "extra list item",
-     "Ask for each item once, and rule out what is none, such as totals and headings of a table."),
-    ("null_value", "null instead of a value",
-     "Describe where the value is printed and with which labels, and give an example."),
-    ("blank_value", "blank instead of a value",
-     "Describe where the value is printed and with which labels, and give an example."),
-    ("missing_key", "missing key",
-     "Mark the key as required in the schema, and describe where the value is printed."),
-    ("extra_value", "value where the ground truth is empty",
-     "Ask for null if nothing is printed, and rule out guesses and defaults."),
-    ("extra_key", "key that is not in the ground truth",
-     "List the allowed keys, and forbid additional ones."),
-    ("different", "different value",
-     "Look at the examples, and describe in the prompt how to find the correct value."),
-)  # fmt: skip
 
-_NEEDED: Final = {
-    **dict.fromkeys(("date_swapped", "date_format", "date_without_year", "date_part"), "has_days"),
-    **dict.fromkeys(("rounded", "one_digit"), "has_number"),
-    **dict.fromkeys(
-        ("currency_symbol", "unit", "sign", "thousands_separator", "scale"), "has_amount"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A pattern of mistakes, with a recommendation for the extraction.
+
+    `matches` recognizes it in the expected value and the candidate, if the expected value `needs`
+    that property; other patterns follow from the place of a mistake. On the `condition`, one of the
+    `rules` can accept such values, or `list_rule` can align their list.
+    """
+
+    name: str
+    title: str
+    hint: str
+    matches: _Matches | None = None
+    needs: str = ""
+    condition: str = ""
+    rules: tuple[AcceptingRule, ...] = ()
+    list_rule: Mapping[str, JsonValue] | None = None
+
+
+_TEXT: Final = AcceptingRule(kind=NormalizedText)
+_TEXT_WITHOUT_BLANKS: Final = AcceptingRule(
+    kind=NormalizedText, options={"ignore": ["white_space"]}
+)
+_NUMBER: Final = AcceptingRule(kind=NumericTolerance)
+_NUMBERS: Final = (
+    _NUMBER,
+    *(
+        AcceptingRule(kind=NumericTolerance, options={"number_format": name.value})
+        for name in NumberFormat
+        if name is not NumberFormat.AUTO
     ),
-}
-"""A property of the expected value, without which a pattern is not tried."""
-_ROWS: Final = [(_NEEDED.get(name), matches, name) for matches, name, _, _ in _TABLE]
-_WORDY_ROWS: Final = [row for row in _ROWS if row[0] is None]
+)
+_DATE: Final = AcceptingRule(kind=DateMatch)
+_DAY_FIRST: Final = AcceptingRule(kind=DateMatch, options={"order": "dmy"}, replaces="date")
+_DATES_BY_SIDE: Final = tuple(
+    AcceptingRule(
+        kind=DateMatch,
+        options={"formats": {"expected": [first], "candidate": [second]}},
+        replaces="date",
+    )
+    for first, second in permutations(("DD/MM/YYYY", "MM/DD/YYYY"))
+)
+_BOXES: Final = (
+    AcceptingRule(kind=Iou),
+    AcceptingRule(kind=Iou, options={"format": "xywh"}),
+)
+_BOXES_BY_FORMAT: Final = tuple(
+    AcceptingRule(kind=Iou, options={"expected_format": first, "candidate_format": second})
+    for first, second in permutations(("xyxy", "xywh"))
+)
+
+_IN_VALUES: Final = (
+    Pattern(
+        name="wrapped",
+        title="single value as a list, or the reverse",
+        hint="Define in the schema whether the field holds one value or a list.",
+        matches=lambda expected, candidate: (
+            candidate.value == [expected.value] or expected.value == [candidate.value]
+        ),
+    ),
+    Pattern(
+        name="wrong_structure",
+        title="value instead of an object or list, or the reverse",
+        hint="Define the exact structure of the field in the schema or prompt, with an example.",
+        matches=lambda expected, candidate: expected.is_container != candidate.is_container,
+    ),
+    Pattern(
+        name="placeholder",
+        title="placeholder instead of a value",
+        hint="Describe where to find the value, and ask for null only if the document has none.",
+        matches=lambda _, candidate: (
+            isinstance(candidate.value, str) and candidate.bare in _PLACEHOLDERS
+        ),
+    ),
+    Pattern(
+        name="boolean_as_word",
+        title="boolean written as a word",
+        hint="Ask for a JSON boolean, or convert these words after extraction.",
+        matches=_is_boolean_word,
+    ),
+    Pattern(
+        name="number_as_string",
+        title="number as a string, or the reverse",
+        hint="Define the JSON type in the schema, or convert the value after extraction.",
+        matches=_is_other_type,
+        condition="If the JSON type does not matter",
+        rules=(_NUMBER,),
+    ),
+    Pattern(
+        name="case_or_whitespace",
+        title="different case or whitespace",
+        hint=(
+            "Ask for the text exactly as printed, or normalize case and whitespace after "
+            "extraction."
+        ),
+        matches=lambda expected, candidate: expected.bare == candidate.bare != "",
+        condition="If case and whitespace do not matter",
+        rules=(_TEXT, _TEXT_WITHOUT_BLANKS),
+    ),
+    Pattern(
+        name="dash",
+        title="different dash or apostrophe",
+        hint=(
+            "Ask for the text exactly as printed, or replace typographic dashes and "
+            "apostrophes after extraction."
+        ),
+        matches=_has_other_dashes,
+        condition="If the kind of dash does not matter",
+        rules=(_TEXT,),
+    ),
+    Pattern(
+        name="date_swapped",
+        title="day and month swapped",
+        hint=(
+            "State the date order of the document in the prompt, and ask for ISO dates "
+            "(YYYY-MM-DD)."
+        ),
+        matches=_is_date_swapped,
+        needs="has_days",
+    ),
+    Pattern(
+        name="date_order",
+        title="same date, written day first",
+        hint=(
+            "Ask for ISO dates (YYYY-MM-DD), or convert dates after extraction, reading the"
+            " day first."
+        ),
+        matches=_is_day_first,
+        needs="has_days",
+        condition="If only the date matters",
+        rules=(_DAY_FIRST,),
+    ),
+    Pattern(
+        name="date_format",
+        title="same date in a different format",
+        hint="Ask for ISO dates (YYYY-MM-DD), or convert dates after extraction.",
+        matches=lambda expected, candidate: bool(expected.days & candidate.days),
+        needs="has_days",
+        condition="If only the date matters",
+        rules=(_DATE, *_DATES_BY_SIDE),
+    ),
+    Pattern(
+        name="date_without_year",
+        title="date without a year",
+        hint="Ask for complete dates (YYYY-MM-DD), and say where the year is printed.",
+        matches=_is_date_without_year,
+        needs="has_days",
+    ),
+    Pattern(
+        name="date_part",
+        title="wrong day, month or year",
+        hint="Check the OCR result. If several dates are close together, say which one to extract.",
+        matches=_differs_in_one_date_part,
+        needs="has_days",
+    ),
+    Pattern(
+        name="currency_symbol",
+        title="wrong or missing currency symbol",
+        hint="Ask for the currency in a separate field and for amounts without a symbol.",
+        matches=lambda expected, candidate: (
+            _has_same_amount(expected, candidate) and expected.money != candidate.money
+        ),
+        needs="has_amount",
+    ),
+    Pattern(
+        name="unit",
+        title="wrong or missing unit",
+        hint="Ask for the unit in a separate field and for numbers without a unit.",
+        matches=lambda expected, candidate: (
+            _has_same_amount(expected, candidate) and expected.unit != candidate.unit
+        ),
+        needs="has_amount",
+    ),
+    Pattern(
+        name="leading_zeros",
+        title="leading zeros added or removed",
+        hint="Ask for identifiers as strings, with all digits as printed.",
+        matches=_differs_in_leading_zeros,
+    ),
+    Pattern(
+        name="number_format",
+        title="same number in a different format",
+        hint="Ask for plain numbers such as 1240.50, or convert numbers after extraction.",
+        matches=_is_other_number_format,
+        needs="has_number",
+        condition="If only the number matters",
+        rules=_NUMBERS,
+    ),
+    Pattern(
+        name="sign",
+        title="wrong sign",
+        hint="Say how negative amounts and credits are printed (parentheses, trailing minus, CR).",
+        matches=_has_opposite_sign,
+        needs="has_amount",
+    ),
+    Pattern(
+        name="thousands_separator",
+        title="thousands or decimal separator misread",
+        hint="State the number format of the document, and ask for plain numbers such as 1240.50.",
+        matches=_is_separator_misread,
+        needs="has_amount",
+    ),
+    Pattern(
+        name="scale",
+        title="off by a power of ten",
+        hint="State whether amounts are in cents, thousands or percent, and check decimal points.",
+        matches=lambda expected, candidate: _ratio(expected, candidate) in _POWERS,
+        needs="has_amount",
+    ),
+    Pattern(
+        name="rounded",
+        title="rounded or truncated number",
+        hint="Ask for all decimals as printed.",
+        matches=_is_rounded,
+        needs="has_number",
+    ),
+    Pattern(
+        name="accents",
+        title="different accents or character widths",
+        hint="Preserve Unicode in OCR, and ask for names exactly as printed.",
+        matches=lambda expected, candidate: expected.plain == candidate.plain != "",
+    ),
+    Pattern(
+        name="punctuation",
+        title="different punctuation",
+        hint="Ask for the text exactly as printed, or remove punctuation after extraction.",
+        matches=lambda expected, candidate: expected.letters == candidate.letters != "",
+    ),
+    Pattern(
+        name="word_order",
+        title="same words in a different order",
+        hint="Specify the order of the parts, such as given name first.",
+        matches=_has_same_words,
+    ),
+    Pattern(
+        name="truncated",
+        title="truncated text",
+        hint=(
+            "Ask for the complete text across lines, and check the limits on length and "
+            "output tokens."
+        ),
+        matches=_is_truncated,
+    ),
+    Pattern(
+        name="partial_text",
+        title="only part of the text",
+        hint="Say where the value starts and ends, and that it may span several lines.",
+        matches=lambda expected, candidate: _is_part(candidate.stripped, expected.stripped),
+    ),
+    Pattern(
+        name="extra_text",
+        title="value with surrounding text",
+        hint="Ask for the value only, without labels, titles or neighboring text.",
+        matches=lambda expected, candidate: _is_part(expected.stripped, candidate.stripped),
+    ),
+    Pattern(
+        name="similar_characters",
+        title="similar-looking characters such as 0 and O",
+        hint=(
+            "Increase the image resolution, or correct these characters using the format of"
+            " the field."
+        ),
+        matches=_has_similar_characters,
+    ),
+    Pattern(
+        name="one_digit",
+        title="one wrong digit",
+        hint="Increase the image resolution, and verify check digits and totals.",
+        matches=_differs_in_one_digit,
+        needs="has_number",
+    ),
+    Pattern(
+        name="misspelled",
+        title="spelling differs by a few characters",
+        hint="Increase the image resolution, or look up values in a list of known values.",
+        matches=_is_misspelled,
+    ),
+)
+"""The patterns of wrong values, the most specific first."""
+
+_IN_PLACES: Final = (
+    Pattern(
+        name="item_order",
+        title="items in a different order",
+        hint=(
+            "Ask for the items in the order of the document, or sort both lists by a key "
+            "after extraction."
+        ),
+        condition="If the order does not matter",
+        list_rule={"align": "greedy"},
+    ),
+    Pattern(
+        name="item_offset",
+        title="items shifted by a missing or extra item",
+        hint="Ask for every item once: one missing or extra item moves all items behind it.",
+        condition="If only the missing or extra item should count",
+        list_rule={"align": "sequence"},
+    ),
+    Pattern(
+        name="shifted_rows",
+        title="values from the row above or below",
+        hint="Rows are misaligned. Ask for one item per printed row and for null in empty cells.",
+    ),
+    Pattern(
+        name="box_format",
+        title="box with other coordinates: corners, or a corner and the size",
+        hint=(
+            "State the meaning of the four numbers in the prompt, such as [left, top, "
+            "right, bottom]."
+        ),
+        condition="If boxes match at an overlap (IoU) of 0.5",
+        rules=_BOXES_BY_FORMAT,
+    ),
+    Pattern(
+        name="box_axes",
+        title="box with x and y exchanged",
+        hint=(
+            "State the order of the four numbers in the prompt, such as [left, top, right, bottom]."
+        ),
+    ),
+    Pattern(
+        name="box_unit",
+        title="box in another unit",
+        hint=(
+            "State the unit of coordinates, such as pixels or shares of the page, or "
+            "convert it with the size of the page."
+        ),
+    ),
+    Pattern(
+        name="box_shifted",
+        title="box of the same size at a different position",
+        hint=(
+            "Check the origin and the crop or margin of the page image, if the shift is "
+            "always the same."
+        ),
+        condition="If boxes match at an overlap (IoU) of 0.5",
+        rules=_BOXES,
+    ),
+    Pattern(
+        name="box_inexact",
+        title="box that overlaps with inexact coordinates",
+        hint="Use the boxes of the OCR result, if coordinates have to be exact.",
+        condition="If boxes match at an overlap (IoU) of 0.5",
+        rules=_BOXES,
+    ),
+    Pattern(
+        name="other_row",
+        title="value of the same field in another item",
+        hint=(
+            "Ask for one item per printed row, and check that the columns of each row stay "
+            "together."
+        ),
+    ),
+    Pattern(
+        name="other_field",
+        title="value of another field",
+        hint="Distinguish the two fields in the prompt: labels, position, an example.",
+    ),
+    Pattern(
+        name="no_candidate",
+        title="no prediction for the document",
+        hint="Find out why no prediction was produced: a refusal, a timeout or a skipped page.",
+    ),
+    Pattern(
+        name="parse_error",
+        title="prediction is not valid JSON",
+        hint="Ask for JSON only, use structured output, and check the limit on output tokens.",
+    ),
+    Pattern(
+        name="missing_item",
+        title="missing list item",
+        hint="Ask for every item. Long lists may need to be extracted in parts.",
+    ),
+    Pattern(
+        name="extra_item",
+        title="extra list item",
+        hint=(
+            "Ask for each item once, and rule out what is none, such as totals and headings"
+            " of a table."
+        ),
+    ),
+    Pattern(
+        name="null_value",
+        title="null instead of a value",
+        hint="Describe where the value is printed and with which labels, and give an example.",
+    ),
+    Pattern(
+        name="blank_value",
+        title="blank instead of a value",
+        hint="Describe where the value is printed and with which labels, and give an example.",
+    ),
+    Pattern(
+        name="missing_key",
+        title="missing key",
+        hint="Mark the key as required in the schema, and describe where the value is printed.",
+    ),
+    Pattern(
+        name="extra_value",
+        title="value where the ground truth is empty",
+        hint="Ask for null if nothing is printed, and rule out guesses and defaults.",
+    ),
+    Pattern(
+        name="extra_key",
+        title="key that is not in the ground truth",
+        hint="List the allowed keys, and forbid additional ones.",
+    ),
+    Pattern(
+        name="different",
+        title="different value",
+        hint="Look at the examples, and describe in the prompt how to find the correct value.",
+    ),
+)
+"""The patterns that follow from the place of a mistake, or from the type of its outcome."""
+
+_ROWS: Final = [
+    (pattern.needs, pattern.matches, pattern.name)
+    for pattern in _IN_VALUES
+    if pattern.matches is not None
+]
+_WORDY_ROWS: Final = [row for row in _ROWS if not row[0]]
 """The rows for a text without digits, which is neither a date nor a number."""
 
-BY_NAME: Final = {
-    name: Pattern(name=name, title=title, hint=hint)
-    for name, title, hint in (*(row[1:] for row in _TABLE), *_OTHERS)
-}
+BY_NAME: Final = {pattern.name: pattern for pattern in (*_IN_VALUES, *_IN_PLACES)}
 """All patterns by name."""
 
 
-def pattern_of(expected: JsonValue, candidate: JsonValue) -> str:
+def pattern_of(expected: JsonValue, candidate: JsonValue, orders: SidesOrder = UNKNOWN) -> str:
     """Return the name of the first pattern that matches a wrong value.
+
+    `orders` are the known orders of the dates of both sides.
 
     >>> pattern_of("2024-03-02", "2024-02-03"), pattern_of("1,240.00", "1.24")
     ('date_swapped', 'thousands_separator')
     """
-    first, second = _TextForms(expected), _TextForms(candidate)
+    first, second = _TextForms(expected, orders[0]), _TextForms(candidate, orders[1])
     for needed, matches, name in _WORDY_ROWS if first.is_wordy else _ROWS:
-        if (needed is None or getattr(first, needed)) and matches(first, second):
+        if (not needed or getattr(first, needed)) and matches(first, second):
             return name
     return "different"
 
@@ -497,7 +886,9 @@ def _significant_digits(value: JsonValue) -> bytes:
     return _NOT_DIGITS.sub("", text).strip("0").encode()
 
 
-def is_date_swapped(expected: JsonValue, candidate: JsonValue) -> bool:
+def is_date_swapped(
+    expected: JsonValue, candidate: JsonValue, orders: SidesOrder = UNKNOWN
+) -> bool:
     """Return whether two texts are the same date with day and month swapped.
 
     >>> is_date_swapped("2024-03-02", "2024-02-03"), is_date_swapped("2024-03-02", "2024-03-03")
@@ -516,4 +907,4 @@ def is_date_swapped(expected: JsonValue, candidate: JsonValue) -> bool:
         and expected_parts.group(1, 3, 2) != candidate_parts.group(1, 2, 3)
     ):
         return False
-    return _is_date_swapped(_TextForms(expected), _TextForms(candidate))
+    return _is_date_swapped(_TextForms(expected, orders[0]), _TextForms(candidate, orders[1]))

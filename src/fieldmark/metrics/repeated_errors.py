@@ -18,6 +18,8 @@ from typing import Final, NamedTuple, TypeAlias, TypeGuard
 
 from fieldmark.align.nearest import nearest_counterparts
 from fieldmark.metrics.case_score import count_cells
+from fieldmark.metrics.date_orders import DateOrders
+from fieldmark.metrics.list_patterns import is_box_name
 from fieldmark.metrics.mistakes import CaseMistakes, MistakePlace, MistakeReader
 from fieldmark.metrics.patterns import is_date_swapped, scale_factor
 from fieldmark.model.case import Case
@@ -115,9 +117,10 @@ class _ErrorCounts:
 class RepeatedErrors:
     """Collects the errors that values of the same attribute have in common in a run."""
 
-    __slots__ = ("_cells", "_counts", "_reader", "_table")
+    __slots__ = ("_cells", "_counts", "_orders", "_reader", "_table")
 
-    def __init__(self) -> None:
+    def __init__(self, orders: DateOrders | None = None) -> None:
+        self._orders = orders
         self._table: AttributeTable | None = None
         self._counts = _ErrorCounts()
         self._cells: list[int] = []
@@ -128,12 +131,13 @@ class RepeatedErrors:
         self._hold(outcomes, table)
         places = self._reader.places(outcomes, table)
         if _may_repeat(places):
-            _find(CaseMistakes(places, outcomes, table, case, has_values=True), self._counts)
+            read = CaseMistakes(places, outcomes, table, case, has_values=True)
+            _find(read, self._counts, self._orders)
 
     def add_mistakes(self, read: CaseMistakes) -> None:
         """Add a case as `add` does, if its mistakes were already read."""
         self._hold(read.outcomes, read.table)
-        _find(read, self._counts)
+        _find(read, self._counts, self._orders)
 
     def errors(self) -> tuple[RepeatedError, ...]:
         """Return the errors, with the most frequent error first."""
@@ -208,7 +212,7 @@ def _sorted(errors: Iterator[RepeatedError] | Sequence[RepeatedError]) -> tuple[
     )
 
 
-def _find(read: CaseMistakes, counts: _ErrorCounts) -> None:
+def _find(read: CaseMistakes, counts: _ErrorCounts, orders: DateOrders | None = None) -> None:
     """Add the findings of a case."""
     places = read.places
     if not _may_repeat(places) or not read.has_documents:
@@ -228,12 +232,14 @@ def _find(read: CaseMistakes, counts: _ErrorCounts) -> None:
     if len(pairs) < len(places):
         pairs += _leftovers(read, counts.compared)
     for attribute, _, expected, candidate in pairs:
-        if expected is MISSING or candidate is MISSING:
+        if expected is MISSING or candidate is MISSING or is_box_name(attribute):
             continue
         counts.wrong[attribute] += 1
         if (factor := scale_factor(expected, candidate)) is not None:
             counts.times[_Finding(RepeatedKind.SCALE, (attribute,), factor)] += 1
-        elif is_date_swapped(expected, candidate):
+        elif is_date_swapped(expected, candidate) and (
+            orders is None or is_date_swapped(expected, candidate, orders.of(attribute))
+        ):
             counts.times[_Finding(RepeatedKind.DATE_SWAPPED, (attribute,))] += 1
     owned = {expected for _, _, expected, _ in pairs if _is_scalar(expected)}
     if any(_is_scalar(candidate) and candidate in owned for _, _, _, candidate in pairs):

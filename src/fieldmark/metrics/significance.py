@@ -87,6 +87,20 @@ def holm_of_smallest(
     return adjusted
 
 
+def holm_levels(p_values: Mapping[_Name, float], alpha: float = ALPHA) -> dict[_Name, float]:
+    """Return the significance level of each p-value in Holm's procedure.
+
+    A p-value is at most its level if and only if the adjusted p-value is at most alpha.
+
+    >>> holm_levels({"total": 0.01, "vendor": 0.04, "date": 0.03})
+    {'total': 0.016666666666666666, 'vendor': 0.025, 'date': 0.025}
+    """
+    rejected = sum(p <= alpha for p in holm(p_values).values())
+    ranked = sorted(p_values, key=lambda name: p_values[name])
+    levels = {name: alpha / (len(ranked) - min(rank, rejected)) for rank, name in enumerate(ranked)}
+    return {name: levels[name] for name in p_values}
+
+
 def hypergeometric_tails(
     least: Floats, cases: float | Floats, marked: float | Floats, drawn: Floats
 ) -> Floats:
@@ -110,6 +124,22 @@ def hypergeometric_tails(
         ways += log[other] - log[size - hits] - log[other - size + hits]
         tails[row] = np.exp(ways - log[total] + log[size] + log[total - size]).sum()
     return np.minimum(tails, 1.0)
+
+
+def hypergeometric_smallest(cases: Floats, marked: Floats, drawn: Floats) -> Floats:
+    """Return the smallest p-value that `hypergeometric_tails` can have, for any number of hits.
+
+    >>> import numpy as np
+    >>> hypergeometric_smallest(*(np.array([float(number)]) for number in (4, 2, 2))).round(6)
+    array([0.166667])
+    """
+    numbers = (cases, marked, drawn, np.minimum(marked, drawn))
+    total, good, size, hits = (each.astype(np.intp) for each in numbers)
+    log = np.array([math.lgamma(number + 1) for number in range(int(total.max(initial=0)) + 1)])
+    ways = log[good] - log[hits] - log[good - hits]
+    ways += log[total - good] - log[size - hits] - log[total - good - size + hits]
+    smallest: Floats = np.exp(ways - log[total] + log[size] + log[total - size])
+    return smallest
 
 
 def flip_signs(cases: int, permutations: int, seed: int) -> Signs:
@@ -143,6 +173,30 @@ def permutation_p(differences: Floats) -> float:
         return share
     spread = math.sqrt(float(np.mean(defined**2)))
     return min(share, 2 * _NORMAL.cdf(-abs(float(observed)) / spread)) if spread else share
+
+
+def critical_difference(differences: Floats, level: float, *, significant: bool) -> float:
+    """Return the largest difference that is not significant at this level.
+
+    `differences` are as for `permutation_p`, and `significant` is the result of the test: the
+    observed difference is larger if and only if it is significant.
+    """
+    observed = abs(float(differences[0]))
+    drawn = np.sort(np.abs(differences[1:][~np.isnan(differences[1:])]))[::-1]
+    if not drawn.size:
+        return observed
+    as_far = int(level * (len(drawn) + 1))
+    if as_far:
+        critical = float(drawn[as_far - 1])
+    else:  # so few permutations have no such quantile
+        spread = math.sqrt(float(np.mean(drawn**2)))
+        critical = max(float(drawn[0]), _NORMAL.inv_cdf(1 - level / 2) * spread)
+    if not significant:
+        return max(critical, observed)
+    if critical < observed - _TIE:
+        return critical
+    smaller = drawn[drawn < observed - _TIE]
+    return float(smaller[0]) if smaller.size else 0.0
 
 
 POWER: Final = 0.8

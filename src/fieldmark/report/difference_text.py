@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from fieldmark.metrics.difference import MetricDifference
-from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.difference import DiffVerdict, MetricDifference
+from fieldmark.metrics.rates import Interval, sortable
 from fieldmark.metrics.repeated_errors import RepeatedError, RepeatedKind
 from fieldmark.model.json import JsonObject
 from fieldmark.report.tables import number
 from fieldmark.values.text import plural
 
 _SMALLEST_P: Final = 0.001
-_HALF_DIGIT: Final = 5e-4
+_SMALLEST_CHANGE: Final = 0.001
+_DIGITS: Final = 3
 
 
 def named_p(p: float) -> str:
@@ -32,18 +33,38 @@ def signed(value: float | None) -> str:
 
 
 def change_text(metric: MetricDifference) -> str:
-    """Return the change of a metric with its sign, as `signed`.
+    """Return the change of a metric as `signed`, and never a change as none."""
+    delta = sortable(metric.delta or 0.0)
+    if delta and not round(delta, _DIGITS):
+        return f"{'+' if delta > 0 else '−'}<{_SMALLEST_CHANGE}"  # noqa: RUF001 - a minus
+    return signed(metric.delta and delta)
 
-    One more digit is shown if the change is not the difference of the rounded values, so that a
-    change is never shown as none.
-    """
-    before, after, delta = metric.before, metric.after, metric.delta
-    if before is None or after is None or not delta:
-        return signed(delta)
-    if round(delta, 3) and abs(round(before, 3) + round(delta, 3) - round(after, 3)) < _HALF_DIGIT:
-        return signed(delta)
-    digits = f"{abs(delta):.4f}"
-    return f"{'+' if delta > 0 else '−'}{digits if float(digits) else '<0.0001'}"  # noqa: RUF001
+
+def difference_text(metric: MetricDifference) -> str:
+    """Return both values of a metric with the change, its interval and its p-value."""
+    facts = [change_text(metric)]
+    if metric.interval is not None:
+        facts.append(f"95% CI {interval_text(metric.interval)}")
+    if metric.is_tested:
+        facts.append(named_p(metric.p))
+    return f"{number(metric.before)} → {number(metric.after)} ({', '.join(facts)})"
+
+
+def difference_to_json(metric: MetricDifference) -> JsonObject:
+    """Return the difference of a metric as JSON."""
+    comparable = metric.word is not DiffVerdict.NOT_COMPARABLE
+    return {
+        "before": metric.before,
+        "after": metric.after,
+        "delta": metric.delta,
+        "interval": None if metric.interval is None else list(metric.interval),
+        "p": metric.p,
+        "p_adjusted": metric.adjusted,
+        "word": metric.word.value,
+        "cases_needed": metric.cases_needed,
+        "improved": metric.improved if comparable else None,
+        "worse": metric.worse if comparable else None,
+    }
 
 
 def interval_text(interval: Interval | None) -> str:

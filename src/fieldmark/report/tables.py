@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, get_type_hints
 
 from fieldmark.metrics.confidence import ConfidenceSummary
 from fieldmark.metrics.counts import ErrorCounts
-from fieldmark.metrics.gates import GateKind, GateResult, RunFailure
+from fieldmark.metrics.gates import GateKind, GateResult, RunFailure, dropped_metric
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.rates import Interval, Rates, sortable
 from fieldmark.metrics.summary import FieldCost, Summary, worst_attributes
@@ -20,9 +20,6 @@ from fieldmark.values.text import plural
 
 _WIDE: Final = 0.2
 """The width of an interval from which a slice has few cases: the metric is known to within 0.1."""
-
-_FEW: Final = 20
-"""The number of cases below which a slice without an interval, because all are equal, is small."""
 
 DASH: Final = "\N{EN DASH}"
 """Shown for an undefined metric."""
@@ -224,9 +221,10 @@ def noted_number(value: float | None, note: str) -> str:
 
 def gate_text(gate: GateResult, *, name: str | None = None) -> str:
     """Describe the metric of a gate and its limit."""
-    value = "undefined" if gate.value is None else number(gate.value, 4)
+    digits = _gate_digits(gate)
+    value = "undefined" if gate.value is None else number(gate.value, digits)
     if gate.bounds is not None:
-        value = "between " + " and ".join(number(end, 4) for end in gate.bounds)
+        value = "between " + " and ".join(number(end, digits) for end in gate.bounds)
     elif gate.failed:
         value += ", without known bounds"
     bound = "at least" if gate.kind is GateKind.MIN else "at most"
@@ -234,6 +232,13 @@ def gate_text(gate: GateResult, *, name: str | None = None) -> str:
     if gate.failed:  # the note belongs to the value
         value, note = f"{value}{note}", ""
     return f"{name or gate.name} is {value}, must be {bound} {gate.limit:g}{note}"
+
+
+def _gate_digits(gate: GateResult) -> int:
+    """Return the digits of the value of a gate: three for a drop, if they agree with the result."""
+    if dropped_metric(gate) is None or gate.value is None or gate.bounds is not None:
+        return 4
+    return 3 if (round(gate.value, 3) <= gate.limit) == (gate.value <= gate.limit) else 4
 
 
 def split_warnings(summary: Summary) -> tuple[list[str], list[str]]:
@@ -300,11 +305,7 @@ def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
             interval = (
                 None if metrics.intervals is None else metrics.intervals.metrics.get(shown[0])
             )
-            few = (
-                metrics.cases.scored < _FEW
-                if interval is None
-                else interval[1] - interval[0] > _WIDE
-            )
+            few = interval is not None and interval[1] - interval[0] > _WIDE
             rows.append(
                 SliceRow(
                     value or NO_VALUE,
@@ -312,7 +313,7 @@ def slice_rows(summary: Summary) -> dict[str, list[SliceRow]]:
                     tuple(metrics.metrics[name] for name in shown),
                     interval,
                     tuple(filter(None, [metric_note(metrics, shown[0])])),
-                    metrics.intervals is not None and few,
+                    few,
                 )
             )
         rows_by_key[key] = sorted(rows, key=lambda row: (_lowest_first(row.metrics[0]), row.value))

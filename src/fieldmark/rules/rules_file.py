@@ -510,7 +510,7 @@ _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     **_SHARED,
     ConfigKey("defaults", schema=ref("defaults")): _is_settings,
     ConfigKey("fields", schema=ref("fields")): lambda located: (
-        isinstance(located.value, list) or any(map(_is_settings, located.entries.values()))
+        isinstance(located.value, list | dict) and not _is_settings(located)
     ),
     _EMPTY_TOKENS: lambda located: isinstance(located.value, list),
     _EMPTY_CONTAINERS: lambda located: isinstance(located.value, bool),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
@@ -18,6 +18,7 @@ from fieldmark.evaluators.hits_and_misses import (
 )
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.date_orders import DateOrders
 from fieldmark.metrics.headline import QUALITY_METRICS
 from fieldmark.metrics.quality import ERROR, Quality, quality
 from fieldmark.model.case import Case, CaseInput, Verdict
@@ -126,6 +127,7 @@ class CaseResult:
             infinite.
         confidences: The confidence of each value of the candidate by position, `None` for a value
             without one, in a run with confidences.
+        notes: How the documents of `compare` were read, if they were not compared as they are.
 
     >>> import fieldmark as fm
     >>> result = fm.compare({"total": 10, "vendor": "Acme"}, {"total": 10, "vendor": "Acne"})
@@ -147,6 +149,7 @@ class CaseResult:
     confidences: Annotated[Mapping[int, float | None] | None, EXCLUDED] = field(
         default=None, repr=False
     )
+    notes: Annotated[tuple[str, ...], OMIT_DEFAULT] = field(default=(), repr=False)
 
     @property
     def expected(self) -> JsonValue | Missing:
@@ -558,3 +561,8 @@ def with_parsed_documents(result: CaseResult) -> CaseResult:
         expected=cast("JsonValue", expected), candidate=candidate, unparsed=None
     )
     return replace(result, case=case)
+
+
+def date_orders(cases: Callable[[], Iterable[CaseResult]]) -> DateOrders:
+    """Return the orders of the dates in cases; `cases` begins with the first one."""
+    return DateOrders(lambda: ((case.expected, case.candidate) for case in cases()))

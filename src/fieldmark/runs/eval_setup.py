@@ -113,7 +113,11 @@ def eval_inputs(spec: EvalSpec) -> Inputs:
     """Return the options for reading the rows of an evaluation."""
     both = isinstance(spec.cases, tuple) and spec.candidates is None and spec.target is None
     key = "candidate" if both else spec.inputs.candidate_key
-    return replace(spec.inputs, candidate_key=key, context=True, confidences=spec.confidence)
+    compared = (evaluator.fields.rules for evaluator in comparing_evaluators(spec.members))
+    rules = tuple(own for own in (spec.rules, *compared) if own is not None)
+    return replace(
+        spec.inputs, candidate_key=key, context=True, confidences=spec.confidence, cell_rules=rules
+    )
 
 
 def open_cases(spec: EvalSpec, reading: Inputs, *, quotes: bool = True) -> PairStream:

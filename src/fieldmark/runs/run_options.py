@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Final, TypeAlias, TypedDict, Unpack, cast, overload
 
 from fieldmark.data.input_files import STDIN, is_url, redacted_url
-from fieldmark.data.inputs import InputLike, Inputs, ParsedFile
+from fieldmark.data.inputs import EnvelopesOption, InputLike, Inputs, ParsedFile
 from fieldmark.errors import ConfigError, DataError, Location, MissingExtra, OptionError, Problem
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.slices import SliceKey, parse_slice_keys
@@ -182,7 +182,13 @@ class CodeOptions(TypedDict, total=False):
     ]
 
 
-class CompareOptions(RuleOptions, CodeOptions, total=False):
+class DocumentOptions(TypedDict, total=False):
+    """How two documents are read."""
+
+    envelopes: EnvelopesOption
+
+
+class CompareOptions(RuleOptions, CodeOptions, DocumentOptions, total=False):
     """The options of `compare`."""
 
 

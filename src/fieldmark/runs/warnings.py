@@ -647,7 +647,8 @@ def with_confidence(
     """Return the summary with the confidences of a run, and a warning if there are none."""
     confidence = summarize_confidence(tally, options)
     fields, without = confidence.pooled.fields, confidence.pooled.without_confidence
-    if not fields or without < fields:
+    only_values = options.value is not None and options.confidence is None
+    if not fields or without < fields or only_values:
         return replace(summary, confidence=confidence)
     warning = "no prediction has a confidence that could be read"
     return replace(summary, confidence=confidence, warnings=(*summary.warnings, warning))

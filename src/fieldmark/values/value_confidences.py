@@ -1,28 +1,35 @@
 """Confidences of the values of a document: next to each value, or in a document of their own.
 
-The values of `{"value": v, "confidence": c}` are separated from their confidences. The result is
-the document without them, and a document of the same structure with a confidence from 0 to 1, or
-null, in place of each value.
+The values of `{"value": v, "confidence": c}` are separated from their confidences, which are a part
+of their metadata (`envelopes.py`). The result is the document without them, and a document of the
+same structure with a confidence from 0 to 1, or null, in place of each value.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import isfinite
 from typing import Annotated, Final, NamedTuple
 
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.envelopes import (
+    NO_ENVELOPE,
+    NO_METADATA,
+    VALUE_KEYS,
+    Envelope,
+    Metadata,
+    is_metadata,
+)
 from fieldmark.values.records import EXCLUDED, OMIT_DEFAULT
 
 CONFIDENCE_KEY: Final = "confidence"
 """The default key of a row with the confidences of its document."""
 _SCALES: Final = (1, 100)
 
-_VALUE_KEYS: Final = ("value", "content")
 _CONFIDENCE_KEYS: Final = ("confidence", "score", "probability")
 _NOT_KNOWN: Final = frozenset({"", "-", "\N{EN DASH}", "n/a", "na", "none", "null", "nan"})
 """Text that says that there is no confidence."""
@@ -37,7 +44,8 @@ class ConfidenceOptions:
     """How the confidences of candidates are read, and the precision that thresholds must reach.
 
     `value` and `confidence` are the keys of objects that contain a value with its confidence; by
-    default, they are recognized. `key` is the key of a row with the confidences of its document.
+    default, they are recognized. With `value` alone, every object with this key is one. `key` is
+    the key of a row with the confidences of its document.
     `scale` is the confidence of a certain value, 1 or 100; by default, it is 100 in documents with
     a number above 1.
     """
@@ -49,9 +57,8 @@ class ConfidenceOptions:
     precision: Annotated[tuple[float, ...], EXCLUDED] = (0.99,)
 
     def __post_init__(self) -> None:
-        if (self.value is None) != (self.confidence is None):
-            missing = "confidence" if self.confidence is None else "value"
-            raise OptionError(missing, "value and confidence must be set together")
+        if self.value is None and self.confidence is not None:
+            raise OptionError("value", "must be set together with confidence")
         if self.value is not None and self.value == self.confidence:
             raise OptionError("confidence", "must not be the key of the value")
         if not self.key:
@@ -71,8 +78,9 @@ class ReadConfidences(NamedTuple):
     """A document without its confidences, and its confidences in the same structure.
 
     `unreadable` counts confidences that are neither numbers nor missing, and `other_keys` is the
-    number of objects that are not values with a confidence because they have further keys. `scale`
-    is the number of a certain value, 1 or 100; 0 if there are no numbers.
+    number of objects that are not values with a confidence because they have keys that are no
+    metadata. `scale` is the number of a certain value, 1 or 100; 0 if there are no numbers.
+    `deviates` says that the document does not have the envelope of its input.
     """
 
     document: JsonValue
@@ -80,6 +88,7 @@ class ReadConfidences(NamedTuple):
     unreadable: int = 0
     other_keys: int = 0
     scale: int = 0
+    deviates: bool = False
 
 
 def confidence_of(value: JsonValue | Missing, scale: int = 1) -> float | None:
@@ -140,49 +149,84 @@ class ConfidenceReader:
     options: ConfidenceOptions
 
     def read(
-        self, document: JsonValue, confidences: JsonValue | Missing = MISSING
+        self,
+        document: JsonValue,
+        confidences: JsonValue | Missing = MISSING,
+        *,
+        envelope: Envelope = NO_ENVELOPE,
+        other: JsonValue | Missing = MISSING,
     ) -> ReadConfidences:
         """Return a document and its confidences; `confidences` is a document of confidences.
 
         A value has its own confidence, otherwise the confidence of the nearest object or list
         around it. If a single value has a list of confidences, they belong to its words, and the
-        lowest counts.
+        lowest counts. `envelope` is where the documents of the input have metadata, and `other` is
+        the document of the other side.
 
         >>> reader = ConfidenceReader(ConfidenceOptions())
         >>> reader.read({"total": {"value": 10, "confidence": "98%"}})[:2]
         ({'total': 10}, {'total': 0.98})
         """
         others = 0
-        if not self.options.value:
-            # Objects that have a value, a confidence and further keys are not wrappers.
-            for item in _objects(document):
-                keys = _standard_keys(item)
-                others += keys is not None and len(item) > len(keys)
-        separation = _Separation(self, is_wrapped=not others)
-        scale = self.options.scale
+        if self.options.value is not None:
+            envelope = replace(
+                envelope,
+                value=self.options.value,
+                required=self.options.confidence or "",
+                any_keys=True,
+            )
+            separated = envelope.separate_parts(document)
+        else:
+            separated = envelope.separate(document, other)
+            if separated.deviates or not envelope.value:
+                siblings = Envelope() if separated.deviates else envelope
+                # Objects that have a value, a confidence and a key that is no metadata are fields.
+                others = sum(
+                    keys is not None and not all(map(_is_known, item))
+                    for item in _objects(document)
+                    for keys in (_standard_keys(item),)
+                )
+                rated = _RatedEnvelope(suffixes=siblings.suffixes, keys=siblings.keys)
+                own = (siblings if others else rated).separate_parts(document)
+                separated = own._replace(deviates=separated.deviates)
+        rating = _Rating(self.options)
         largest_scale = 0
-        for value in chain(separation.given_in(document), _parts(confidences)):
+        for value in chain(rating.given_in(separated.metadata), _parts(confidences)):
             try:
                 number = _number(value)
             except ValueError:
                 continue
             if number is not None and not number[1]:
                 largest_scale = max(largest_scale, _PERCENT if number[0] > 1 else 1)
-        separation.scale = scale or largest_scale or 1
-        plain, separated = separation.separate(document, confidences, None)
-        return ReadConfidences(plain, separated, separation.unreadable, others, largest_scale)
+        rating.scale = self.options.scale or largest_scale or 1
+        rated_document = rating.rate(separated.document, separated.metadata, confidences, None)
+        return ReadConfidences(
+            separated.document,
+            rated_document,
+            rating.unreadable,
+            others,
+            largest_scale,
+            separated.deviates,
+        )
 
-    def wrapper_keys(self, value: JsonObject) -> tuple[str, str] | None:
-        """Return the keys of the value and the confidence of an object that contains both."""
-        options = self.options
-        if options.value is not None and options.confidence is not None:
-            named = options.value, options.confidence
-            return named if named[0] in value and named[1] in value else None
-        return _standard_keys(value)
+
+class _RatedEnvelope(Envelope):
+    """Objects with a value, its confidence and possibly other metadata, wherever they are."""
+
+    __slots__ = ()
+
+    def value_key(self, value: JsonObject) -> str | None:
+        """Return the key of the value if an object has a value and its confidence."""
+        keys = _standard_keys(value)
+        return None if keys is None else keys[0]
+
+
+def _is_known(key: str) -> bool:
+    return key in VALUE_KEYS or is_metadata(key)
 
 
 def _standard_keys(value: JsonObject) -> tuple[str, str] | None:
-    own = next((key for key in _VALUE_KEYS if key in value), None)
+    own = next((key for key in VALUE_KEYS if key in value), None)
     confidence = next((key for key in _CONFIDENCE_KEYS if key in value), None)
     if own is None or confidence is None:
         return None
@@ -209,53 +253,67 @@ def _objects(value: JsonValue) -> Iterator[JsonObject]:
     return (part for part in _parts(value) if isinstance(part, dict))
 
 
-class _Separation:
-    """The separation of one document from its confidences."""
+class _Rating:
+    """The confidences of one document."""
 
-    __slots__ = ("is_wrapped", "reader", "scale", "unreadable")
+    __slots__ = ("options", "scale", "unreadable")
 
-    def __init__(self, reader: ConfidenceReader, *, is_wrapped: bool) -> None:
-        self.reader = reader
-        self.is_wrapped = is_wrapped
+    def __init__(self, options: ConfidenceOptions) -> None:
+        self.options = options
         self.scale = 1
         self.unreadable = 0
 
-    def given_in(self, document: JsonValue) -> Iterator[JsonValue]:
+    def given_in(self, metadata: Metadata) -> Iterator[JsonValue]:
         """Yield the confidences next to values."""
-        for item in _objects(document) if self.is_wrapped else ():
-            keys = self.reader.wrapper_keys(item)
-            if keys is not None:
-                yield item[keys[1]]
+        waiting = [metadata]
+        while waiting:
+            part = waiting.pop()
+            waiting += part.parts.values()
+            given = self._given(part)
+            if not isinstance(given, Missing):
+                yield from _parts(given)
 
-    def separate(
-        self, value: JsonValue, confidences: JsonValue | Missing, inherited: float | None
-    ) -> tuple[JsonValue, JsonValue]:
-        """Return a value without confidences, and its confidences."""
-        if isinstance(value, dict) and self.is_wrapped:
-            keys = self.reader.wrapper_keys(value)
-            if keys is not None:
-                own = self._read_confidence(value[keys[1]])
-                return self.separate(value[keys[0]], confidences, inherited if own is None else own)
+    def _given(self, metadata: Metadata) -> JsonValue | Missing:
+        keys = _CONFIDENCE_KEYS if self.options.confidence is None else (self.options.confidence,)
+        return next((metadata.own[key] for key in keys if key in metadata.own), MISSING)
+
+    def rate(
+        self,
+        value: JsonValue,
+        metadata: Metadata,
+        confidences: JsonValue | Missing,
+        inherited: float | None,
+    ) -> JsonValue:
+        """Return the confidences of a value without its metadata."""
+        given = self._given(metadata)
+        if isinstance(given, dict | list) and isinstance(confidences, Missing):
+            confidences = given
+        elif not isinstance(given, Missing):
+            own = self._read_confidence(given)
+            inherited = inherited if own is None else own
         if not isinstance(confidences, dict | list):
             own = self._read_confidence(confidences)
             inherited = inherited if own is None else own
+        parts = metadata.parts
         if isinstance(value, dict) and value:
             own_given = confidences if isinstance(confidences, dict) else {}
-            pairs = {
-                key: self.separate(part, own_given.get(key, MISSING), inherited)
+            return {
+                key: self.rate(
+                    part, parts.get(key, NO_METADATA), own_given.get(key, MISSING), inherited
+                )
                 for key, part in value.items()
             }
-            return (
-                {key: pair[0] for key, pair in pairs.items()},
-                {key: pair[1] for key, pair in pairs.items()},
-            )
         if isinstance(value, list) and value:
             listed = confidences if isinstance(confidences, list) else []
-            parts = [
-                self.separate(part, listed[index] if index < len(listed) else MISSING, inherited)
+            return [
+                self.rate(
+                    part,
+                    parts.get(index, NO_METADATA),
+                    listed[index] if index < len(listed) else MISSING,
+                    inherited,
+                )
                 for index, part in enumerate(value)
             ]
-            return [part[0] for part in parts], [part[1] for part in parts]
         if isinstance(confidences, list):
             words = [self._read_confidence(word) for word in confidences]
             known = [word for word in words if word is not None]
@@ -265,7 +323,7 @@ class _Separation:
                 next((confidences[key] for key in _CONFIDENCE_KEYS if key in confidences), None)
             )
             inherited = inherited if own is None else own
-        return value, inherited
+        return inherited
 
     def _read_confidence(self, value: JsonValue | Missing) -> float | None:
         try:

@@ -29,7 +29,7 @@ from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.report.html.mistakes import value_key
 from fieldmark.report.html.value_encoding import encode_pair
 from fieldmark.runs.attribute_table import StoredAttributes
-from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.case_result import CaseResult, date_orders
 from fieldmark.runs.case_rows import case_of_row, divide_row, record_to_row
 from fieldmark.runs.run_directory import RESULTS
 from fieldmark.runs.stored_run import StoredRun, parse_row, read_row
@@ -494,14 +494,14 @@ def _pattern_test(
     """Find mistakes with a pattern, of the attribute if one is given."""
     attributes = StoredAttributes(run.attributes)
     wanted = mistakes.paths
-    reader = MistakeReader()
+    reader, orders = MistakeReader(), date_orders(run.cases)
 
     def test(line: bytes, location: Location) -> bool:
         row = parse_row(line, location)
         if not mistakes.passes(_cells(row)):
             return False
         case = read_row(row, attributes, run.convention, location)
-        clusters = MistakeClusters()
+        clusters = MistakeClusters(orders)
         clusters.add(
             reader.read(case.outcomes, case.attributes, case.case, has_values=case.has_values)
         )

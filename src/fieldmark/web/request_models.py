@@ -22,6 +22,7 @@ from fieldmark.rules.rules_file import native_form
 from fieldmark.runs.manifest import RunStatus
 from fieldmark.runs.run_options import (
     CompareOptions,
+    DocumentOptions,
     GateOptions,
     RuleOptions,
     ScoreOptions,
@@ -131,9 +132,9 @@ class _CountingRequest(_Request):
             raise ValueError("only one of rules and field_strategies is allowed")
         return self
 
-    def counting(self, rules: RulesLike) -> CompareOptions:
+    def counting(self, rules: RulesLike) -> RuleOptions:
         """Return the options of the request, with resolved rules."""
-        return cast("CompareOptions", {**given_options(self, RuleOptions), "rules": rules})
+        return cast("RuleOptions", {**given_options(self, RuleOptions), "rules": rules})
 
     def all_rules(self, default: JsonValue) -> JsonValue:
         """Return the rules of the request or of the server, with the thresholds of the request."""
@@ -148,6 +149,7 @@ class _CountingRequest(_Request):
         return {**native_form(rules), **thresholds} if thresholds and valid else rules
 
 
+@with_options(DocumentOptions, "http")
 class EvaluateRequest(
     _CountingRequest,
     json_schema_extra={
@@ -178,6 +180,11 @@ class EvaluateRequest(
     ] = False
 
     _check = model_validator(mode="after")(_one_of("candidate", "candidates"))
+
+    def comparison(self, rules: RulesLike) -> CompareOptions:
+        """Return the options of the comparison, with resolved rules."""
+        read = given_options(self, DocumentOptions)
+        return cast("CompareOptions", {**self.counting(rules), **read})
 
 
 class EvaluateExportRequest(

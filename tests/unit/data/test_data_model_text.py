@@ -39,6 +39,15 @@ CANDIDATE = JsonDialect(role=Role.CANDIDATE)
         pytest.param("```\n[1]\nDone. ```", [1], "text", id="prose-before-the-closing-fence"),
         pytest.param('{"a": 1}\n```', {"a": 1}, "text", id="unopened-fence"),
         pytest.param('```json\nHere: {"a": 1}\n```', {"a": 1}, "text", id="prose-in-a-fence"),
+        pytest.param('```json\n{"a": 1}\n``` See page [2].', {"a": 1}, "fence", id="number-after"),
+        pytest.param("[1]\n```\n[2]\n```\n[3]", [2], "fence", id="numbers-around-a-fence"),
+        pytest.param('As in [1, 2]: {"a": 1}', {"a": 1}, "text", id="numbers-before-an-object"),
+        pytest.param('{"a": 1} is in [0, 1)', {"a": 1}, "text", id="interval"),
+        pytest.param('{"a": 1} of ["b"]', {"a": 1}, "text", id="list-of-text-beside-an-object"),
+        pytest.param('[12 pages] {"a": 1}', {"a": 1}, "text", id="remark-with-a-number"),
+        pytest.param('Rows: [{"a": 1}] [2]', [{"a": 1}], "text", id="list-of-objects"),
+        pytest.param('They are ["a", "b"].', ["a", "b"], "text", id="list-of-text"),
+        pytest.param("<think>x</think>\n[1, 2]", [1, 2], "text", id="numbers-are-the-answer"),
     ],
 )
 def test_one_value_is_found(text, value, parsed_from):
@@ -50,6 +59,11 @@ def test_one_value_is_found(text, value, parsed_from):
     [
         pytest.param("no json here", "no JSON object or array", id="prose"),
         pytest.param("", "no JSON object or array", id="nothing"),
+        pytest.param("See page [2].", "no JSON object or array", id="number-in-brackets"),
+        pytest.param("From [0, 1) to [1, 2]", "no JSON object or array", id="interval"),
+        pytest.param('```\n{"a":1}\n``` or {"b":2}', "2 JSON", id="object-beside-a-fence"),
+        pytest.param('```\n{"a":1}\n``` or [{"b":2}]', "2 JSON", id="objects-beside-a-fence"),
+        pytest.param('["a"] or ["b"]', "2 JSON", id="two-lists"),
         pytest.param('{"a": 1} and {"b": 2}', "2 JSON values", id="two-bare-values"),
         pytest.param('```json\n{"a":1}\n```\n```json\n{"a":2}\n```', "2 JSON", id="two-fences"),
         pytest.param('{"a":1}\n```json\n{"a":1}\n```', "2 JSON", id="one-bare-and-one-fenced"),
@@ -79,6 +93,8 @@ def test_other_text_is_a_parse_error(text, message):
         "{'a': " * 50_000,
         "'" * 100_000,
         '["' * 50_000,
+        "[1 " * 300_000,
+        "[[1]]" * 100_000 + '{"a": 1}' * 2,
     ],
 )
 @pytest.mark.parametrize("options", [{}, {"last": True, "repair": True}], ids=["strict", "repair"])
@@ -97,7 +113,7 @@ THOUGHTS = 'Draft: {"a": 0}. Better {"a": 1}.'
     ("text", "value"),
     [
         pytest.param(f'<think>{THOUGHTS}</think>{{"a": 1}}', {"a": 1}, id="think"),
-        pytest.param(f"\n<thinking>{THOUGHTS}</thinking>\nSo [1, 2]", [1, 2], id="thinking"),
+        pytest.param(f"\n<thinking>{THOUGHTS}</thinking>\n[1, 2]", [1, 2], id="thinking"),
         pytest.param("<think>x</think><think>{}</think>[]", [], id="two-blocks"),
         pytest.param(f'{THOUGHTS}</think>{{"a": 1}}', {"a": 1}, id="without-start"),
         pytest.param('{"a": [</think>{"a": 1}', {"a": 1}, id="broken-json-in-thoughts"),
@@ -122,7 +138,8 @@ FENCES = '```json\n{"a": 1}\n```\nNo, wait:\n```json\n{"a": 2}\n```'
     ("text", "repair", "value", "parsed_from"),
     [
         pytest.param(FENCES, False, {"a": 2}, "fence", id="fences"),
-        pytest.param('First {"a": 1}, then [2].', False, [2], "text", id="text"),
+        pytest.param('First {"a": 1}, then {"a": 2}.', False, {"a": 2}, "text", id="text"),
+        pytest.param('{"a": 0} {"a": 1}, see [2].', False, {"a": 1}, "text", id="number-after"),
         pytest.param('{"a": 1,} and {"a": 2}', False, {"a": 2}, "text", id="earlier-is-not-json"),
         pytest.param('{"a": 1}', False, {"a": 1}, "", id="one"),
         pytest.param("{'a': 1} and {'a': 2,}", True, {"a": 2}, "repaired", id="last-is-repaired"),
@@ -149,6 +166,7 @@ def test_the_last_json_is_read_when_asked(text, repair, value, parsed_from):
         pytest.param("{'a': True, 'b': None}", {"a": True, "b": None}, id="python"),
         pytest.param('{"a": "True", "b": "x,}",}', {"a": "True", "b": "x,}"}, id="strings"),
         pytest.param('Here: ```json\n{"a": 1,}\n``` Done.', {"a": 1}, id="fence"),
+        pytest.param('{"a": 1,} as on page [2]', {"a": 1}, id="number-in-brackets"),
         pytest.param('```json\n{"a": [1, 2\n```', {"a": [1, 2]}, id="fence-without-brackets"),
         pytest.param('{"a": {"b": 1}', {"a": {"b": 1}}, id="bracket"),
         pytest.param('{"a": 1, "b": "cut o', {"a": 1}, id="cut-string"),
@@ -250,3 +268,15 @@ def test_eval_files_set_how_model_output_is_read(tmp_path, source, key, output, 
     assert ("1 prediction was not valid JSON and was repaired" in run.summary.warnings) is warned
     file.write_text(file.read_text().replace(f"{key}\n", ""))
     assert fm.evaluate(file).summary.cases.unparseable == 1
+
+
+@pytest.mark.parametrize("candidate_json", ["only", "last"])
+def test_an_answer_with_a_reference_in_brackets_is_correct(tmp_path, candidate_json):
+    answer = '```json\n{"a": 1}\n```\nSee page [2].'
+    rows = [{"id": "x", "expected": {"a": 1}, "output": answer}]
+    assert fm.score(rows, inputs={"candidate_json": candidate_json}).micro.f1 == 1.0
+    assert fm.compare({"a": 1}, answer).score == 1.0
+
+
+def test_expected_text_after_a_number_in_brackets_is_text():
+    assert fm.compare("[2] Annual report", "[2] Annual report").verdict == "pass"

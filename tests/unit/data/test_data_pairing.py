@@ -292,10 +292,16 @@ def test_standard_input(write, monkeypatch, content):
             "id,total,paid,note\n1,100,true,\n",
             [{"id": 1, "total": 100, "paid": True, "note": None}],
             (
-                {"total": "100", "paid": "true", "note": ""},
-                {"total": "100", "paid": "true", "note": None},
+                {"total": 100, "paid": True, "note": ""},
+                {"total": 100, "paid": True, "note": None},
             ),
-            id="numbers-and-booleans-as-their-text",
+            id="numbers-and-booleans",
+        ),
+        pytest.param(
+            "id,code,paid\n1,007,yes\n",
+            [{"id": 1, "code": 7, "paid": True}],
+            ({"code": "007", "paid": "yes"}, {"code": "7", "paid": "true"}),
+            id="other-cells-are-compared-with-the-text-of-values",
         ),
         pytest.param(
             "id,a,b\n1,x\n", [{"id": 1, "a": "x"}], ({"a": "x"}, {"a": "x"}), id="short-row"

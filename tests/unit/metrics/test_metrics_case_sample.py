@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 
+import pytest
 from metrics_cells import block_of
 from sampled_runs import Run, drawn
 
-from fieldmark.metrics.case_sample import CaseSample, Threshold
+from fieldmark.metrics.case_sample import STEP, CaseSample, Threshold, steps
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.outcomes import AttributeTable
@@ -72,3 +73,8 @@ def test_equal_ids_empty_the_sample_without_an_error():
 
 def test_ids_with_lone_surrogates_are_sampled():
     assert len(Run([("\ud800", [("a", "match")]), ("b", [("a", "match")])]).sample.rows()) == 2
+
+
+@pytest.mark.parametrize("score", [0.8, 1 / 3, 0.1 + 0.2, 1.0, 0.0])
+def test_steps_of_a_score_are_as_fine_as_scores_are_compared(score):
+    assert steps(score) / STEP == pytest.approx(score, abs=1e-12)

@@ -13,7 +13,7 @@ from fieldmark.metrics import difference
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
 from fieldmark.metrics.difference import (
-    RELEVANT_CHANGE,
+    MARGIN,
     CaseInRun,
     DiffVerdict,
     Direction,
@@ -28,46 +28,52 @@ from fieldmark.model.outcomes import AttributeTable
 
 RIGHT, BAD, LEFT_OUT = {"a": "match"}, {"a": "wrong"}, {"a": "omission"}
 SAME, FIXED, REGRESSED = (RIGHT, RIGHT), (BAD, RIGHT), (RIGHT, BAD)
-BETTER, WORSE, EQUAL, TOO_FEW = (
-    DiffVerdict.BETTER,
-    DiffVerdict.WORSE,
-    DiffVerdict.SAME,
-    DiffVerdict.TOO_FEW,
-)
+BETTER, WORSE, EQUIVALENT, NOT_PROVEN, TOO_FEW, _ = DiffVerdict
 
 
 @pytest.mark.parametrize(
-    ("cases", "word", "delta", "has_interval"),
+    ("cases", "word", "delta", "interval"),
     [
-        pytest.param([SAME] * 5 + [(BAD, BAD)] * 5, EQUAL, 0.0, True, id="run-and-itself"),
-        pytest.param([SAME], EQUAL, 0.0, False, id="one-case-without-a-change"),
-        pytest.param([FIXED] * 5, TOO_FEW, 1.0, False, id="five-of-five-fixed"),
-        pytest.param([REGRESSED] * 5, TOO_FEW, -1.0, False, id="five-of-five-regressed"),
-        pytest.param([FIXED] * 6, BETTER, 1.0, False, id="all-by-the-same-amount"),
-        pytest.param([REGRESSED] * 6, WORSE, -1.0, False, id="six-of-six-regressed"),
-        pytest.param([FIXED] * 10 + [SAME] * 5, BETTER, 2 / 3, True, id="cases-vary"),
-        pytest.param([SAME] * 95 + [FIXED] * 5, TOO_FEW, 0.05, False, id="five-of-a-hundred"),
-        pytest.param([SAME] * 90 + [FIXED] * 10, BETTER, 0.1, True, id="ten-of-a-hundred"),
-        pytest.param([FIXED, REGRESSED], TOO_FEW, 0.0, False, id="one-fixed-one-regressed"),
-        pytest.param([FIXED] * 3 + [REGRESSED], TOO_FEW, 0.5, False, id="too-few-that-vary"),
-        pytest.param([FIXED, REGRESSED] * 20, TOO_FEW, 0.0, True, id="as-many-regressed-of-few"),
-        pytest.param([SAME] * 960 + [FIXED, REGRESSED] * 20, EQUAL, 0.0, True, id="as-many-regressed-of-many"),
+        pytest.param([SAME] * 5 + [(BAD, BAD)] * 5, TOO_FEW, 0.0, (-0.259, 0.259), id="run-and-itself"),
+        pytest.param([SAME] * 2, TOO_FEW, 0.0, (-0.776, 0.776), id="two-cases-without-a-change"),
+        pytest.param([SAME] * 298, TOO_FEW, 0.0, (-0.01, 0.01), id="298-cases-without-a-change"),
+        pytest.param([SAME] * 299, EQUIVALENT, 0.0, (-0.01, 0.01), id="299-cases-without-a-change"),
+        pytest.param([SAME] * 1000 + [FIXED], EQUIVALENT, 0.001, (-0.003, 0.0053), id="one-of-a-thousand"),
+        pytest.param([FIXED] * 5, TOO_FEW, 1.0, (-0.044, 1), id="five-of-five-fixed"),
+        pytest.param([REGRESSED] * 5, TOO_FEW, -1.0, (-1, 0.044), id="five-of-five-regressed"),
+        pytest.param([FIXED] * 6, BETTER, 1.0, (1 / 3, 1), id="six-of-six-fixed"),
+        pytest.param([REGRESSED] * 6, WORSE, -1.0, (-1, -1 / 3), id="six-of-six-regressed"),
+        pytest.param([FIXED] * 10 + [SAME] * 5, BETTER, 2 / 3, (0.27, 1), id="cases-vary"),
+        pytest.param([SAME] * 95 + [FIXED] * 5, TOO_FEW, 0.05, (-0.006, 0.112), id="five-of-a-hundred"),
+        pytest.param([SAME] * 90 + [FIXED] * 10, BETTER, 0.1, (0.04, 0.172), id="ten-of-a-hundred"),
+        pytest.param([FIXED, REGRESSED], TOO_FEW, 0.0, (-1, 1), id="one-fixed-one-regressed"),
+        pytest.param([FIXED, REGRESSED] * 20, NOT_PROVEN, 0.0, (-0.305, 0.305), id="as-many-regressed-of-few"),
+        pytest.param([SAME] * 9000 + [FIXED, REGRESSED] * 200, EQUIVALENT, 0.0, (-0.004, 0.004), id="as-many-regressed-of-many"),
     ],
 )  # fmt: skip
-def test_conclusion_of_a_difference(cases, word, delta, has_interval):
+def test_conclusion_of_a_difference(cases, word, delta, interval):
     found = metrics_of(*cases)
     for metric in (found.headline["mean_score"], found.headline["micro_f1"], found.attributes["a"]):
-        assert (metric.word, metric.interval is not None) == (word, has_interval)
+        assert metric.word is word
         assert metric.delta == pytest.approx(delta, abs=1e-6)
+        assert metric.interval == pytest.approx(interval, abs=0.015 * (interval[1] - interval[0]))
+
+
+def test_a_significant_difference_within_the_margin_is_equivalent():
+    cases = [SAME] * 4000 + [FIXED] * 8
+    found = metrics_of(*cases).headline["mean_score"]
+    assert (found.word, found.p < 0.05, found.interval[0] > 0) == (EQUIVALENT, True, True)
+    strict = metrics_of(*cases, effort=replace(QUICK, margin=0.0)).headline["mean_score"]
+    assert strict.word is BETTER
 
 
 @pytest.mark.parametrize(
     ("before", "after", "f1s", "delta", "word", "changed"),
     [
-        pytest.param("wrong", "omission", (0.0, 0.0), 0.0, EQUAL, (0, 0), id="another-mistake-of-the-same-cost"),
+        pytest.param("wrong", "omission", (0.0, 0.0), 0.0, NOT_PROVEN, (0, 0), id="another-mistake-of-the-same-cost"),
         pytest.param("extra-key", None, (0.0, None), 1.0, BETTER, (12, 0), id="no-longer-extra"),
         pytest.param(None, "extra-key", (None, 0.0), -1.0, WORSE, (0, 12), id="newly-extra"),
-        pytest.param("null-null", "null-null", (None, None), None, EQUAL, (0, 0), id="without-values"),
+        pytest.param("null-null", "null-null", (None, None), None, TOO_FEW, (0, 0), id="without-values"),
     ],
 )  # fmt: skip
 def test_conclusion_about_an_attribute(before, after, f1s, delta, word, changed):
@@ -83,25 +89,25 @@ def test_conclusion_about_an_attribute(before, after, f1s, delta, word, changed)
         pytest.param(
             {"a": "match", "x": "extra-key"},
             {"a": "match"},
-            {"hallucination": "better", "rqs": "better", "accuracy": "no difference"},
+            {"hallucination": "better", "rqs": "better", "accuracy": "too few cases to tell"},
             id="less-hallucination-is-better",
         ),
         pytest.param(
             {"a": "match"},
             {"a": "match", "x": "extra-for-null"},
-            {"hallucination": "worse", "rqs": "worse", "completeness": "no difference"},
+            {"hallucination": "worse", "rqs": "worse", "completeness": "too few cases to tell"},
             id="more-hallucination-is-worse",
         ),
         pytest.param(
             {"a": "match", "b": "omission"},
             {"a": "match", "b": "match"},
-            {"completeness": "better", "rqs": "better", "hallucination": "no difference"},
+            {"completeness": "better", "rqs": "better", "hallucination": "not proven"},
             id="more-completeness-is-better",
         ),
         pytest.param(
             {"a": "match", "b": "match"},
             {"a": "wrong", "b": "match"},
-            {"accuracy": "worse", "rqs": "worse", "completeness": "no difference"},
+            {"accuracy": "worse", "rqs": "worse", "completeness": "too few cases to tell"},
             id="less-accuracy-is-worse",
         ),
         pytest.param(
@@ -119,7 +125,7 @@ def test_quality_metrics_are_tested_like_the_others(before, after, words):
         if word in {"better", "worse"}:
             assert many[name].p < 0.05
             assert (few[name].word, few[name].p > 0.05) == (DiffVerdict.TOO_FEW, True)
-            assert few[name].interval is None
+            assert few[name].interval[0] <= 0 <= few[name].interval[1]
             better = (many[name].delta < 0) is (name == "hallucination")
             assert better is (word == "better")
 
@@ -132,7 +138,7 @@ def test_no_metric_has_a_difference_if_no_case_of_a_run_could_be_scored(first):
         names = ("mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1", "accuracy")
         for metric in (*(found.headline[name] for name in names), found.attributes["a"]):
             assert (metric.delta, metric.interval) == (None, None)
-            assert metric.word in (DiffVerdict.TOO_FEW, DiffVerdict.SAME)
+            assert metric.word is TOO_FEW
             assert None in (metric.before, metric.after)
 
 
@@ -156,7 +162,7 @@ def test_quality_metrics_of_an_evaluator_are_means_over_its_cases():
     found = metrics_of(*[(RIGHT, RIGHT)] * 12, stats=rated).headline
     assert (found["rqs"].before, found["rqs"].after) == (0.25, 0.75)
     assert found["rqs"].word is DiffVerdict.BETTER
-    assert found["accuracy"].word is DiffVerdict.SAME
+    assert found["accuracy"].word is TOO_FEW
     one_sided = metrics_of(*[(RIGHT, RIGHT)] * 12, stats=[{"rqs": 0.25}, {}]).headline["rqs"]
     assert (one_sided.after, one_sided.word) == (None, DiffVerdict.TOO_FEW)
 
@@ -169,7 +175,7 @@ def test_evaluators_are_compared_by_their_mean_scores():
     found = metrics_of(*[(RIGHT, RIGHT)] * 12, evaluators=scores).evaluators
     assert {name: each.word for name, each in found.items()} == {
         "worse": WORSE,
-        "same": EQUAL,
+        "same": TOO_FEW,
         "better": BETTER,
         "failed": TOO_FEW,
     }
@@ -190,18 +196,20 @@ def test_evaluator_is_tested_if_its_own_scores_differ_in_enough_cases():
 
 
 @pytest.mark.parametrize(
-    ("unchanged", "word"),
-    [(100, DiffVerdict.TOO_FEW), (150, DiffVerdict.TOO_FEW), (400, "no difference")],
+    ("fixed", "regressed", "unchanged"), [(30, 20, 150), (12, 10, 400), (10, 10, 80)]
 )
-def test_no_difference_means_that_a_relevant_one_would_have_been_found(unchanged, word):
-    """With a share s of cases that change at random, the interval is about 2 √(s/n) wide each way."""
-    cases = [(RIGHT, RIGHT)] * unchanged + [(BAD, RIGHT), (RIGHT, BAD)] * 10
+def test_cases_needed_would_settle_a_difference_that_is_not_proven(fixed, regressed, unchanged):
+    cases = [FIXED] * fixed + [REGRESSED] * regressed + [SAME] * unchanged
     found = metrics_of(*cases).headline["mean_score"]
-    number = unchanged + 20
-    error = (20 / number / number) ** 0.5
-    assert found.detectable == pytest.approx((1.96 + 0.8416) * error, rel=0.1)
-    assert (found.word, found.detectable <= RELEVANT_CHANGE) == (word, word == "no difference")
-    assert found.is_tested
+    assert found.word is NOT_PROVEN
+    number, size = len(cases), abs(found.delta)
+    error = ((fixed + regressed) / number) ** 0.5
+    wanted = ((1.96 + 0.8416) * error / max(size, MARGIN - size)) ** 2
+    assert found.cases_needed == pytest.approx(wanted, rel=0.15)
+    times = -(-found.cases_needed // number)
+    enough = metrics_of(*cases * times).headline["mean_score"]
+    assert enough.word in {BETTER, EQUIVALENT}
+    assert enough.cases_needed is None
 
 
 def test_interval_contains_the_difference():
@@ -209,7 +217,7 @@ def test_interval_contains_the_difference():
     low, high = found.headline["mean_score"].interval
     assert low < 7 / 47 < high
     assert found.headline["mean_score"].delta == pytest.approx(7 / 47, abs=1e-6)
-    assert (high - low) / 2 == pytest.approx(2.01 * (0.583 / 47**0.5), rel=0.15)
+    assert (high - low) / 2 == pytest.approx(2.01 * (0.583 / 47**0.5), rel=0.25)
 
 
 def test_cases_without_an_attribute_do_not_make_its_interval_narrower():
@@ -236,7 +244,23 @@ def test_p_values_of_many_attributes_are_adjusted():
     assert found.attributes["f0"].p < 0.05 < found.attributes["f0"].adjusted
     assert found.attributes["f0"].word is DiffVerdict.TOO_FEW
     assert (found.attributes["f0"].improved, found.attributes["f0"].worse) == (7, 0)
-    assert found.attributes["f1"].word is DiffVerdict.SAME
+    assert found.attributes["f1"].word is TOO_FEW
+
+
+def test_intervals_of_many_attributes_are_adjusted_like_their_p_values():
+    names = [f"f{number}" for number in range(20)]
+    right = dict.fromkeys(names, "match")
+    cases = [(right, right)] * 60 + [({**right, "f0": "wrong"}, right)] * 30
+    cases += [(right, {**right, "f0": "wrong"})] * 10
+    effort = ResamplingOptions(permutations=2_999)
+    among_many = metrics_of(*cases, effort=effort).attributes["f0"]
+    only = [({"f0": one["f0"]}, {"f0": other["f0"]}) for one, other in cases]
+    alone = metrics_of(*only, effort=effort).attributes["f0"]
+    assert among_many.p == pytest.approx(alone.p, abs=1e-9)
+    assert among_many.adjusted > alone.adjusted
+    widths = [change.interval[1] - change.interval[0] for change in (among_many, alone)]
+    assert widths[0] > 1.2 * widths[1]
+    assert 0 < among_many.interval[0] < alone.interval[0]
 
 
 @pytest.mark.parametrize("attributes", [1, 3, 40])
@@ -261,8 +285,8 @@ def test_slices_are_one_family_of_tests():
     _, table = slices["same"]
     pairs = {name: own for name, (own, _) in slices.items()}
     found = paired_slices(pairs, "mean_score", table, table, COUNTING, QUICK)
-    assert [(each.improved, each.worse) for each in found.values()] == [(8, 0), (0, 7), (0, 0)]
-    assert [each.delta for each in found.values()] == [1.0, -1.0, 0.0]
+    assert [(each.improved, each.worse) for each in found.values()] == [(0, 7), (8, 0), (0, 0)]
+    assert [each.delta for each in found.values()] == [-1.0, 1.0, 0.0]
     p_values = {name: each.p for name, each in found.items()}
     assert {name: each.adjusted for name, each in found.items()} == holm(p_values)
     assert found["fixed"].adjusted == 3 * found["fixed"].p < 0.1

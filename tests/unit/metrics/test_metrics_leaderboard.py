@@ -114,8 +114,10 @@ def test_a_pair_has_the_result_of_its_own_comparison():
             found = compare_runs(shared, order, table, COUNTING, metric, [None] * 3, QUICK)
             each, want = found.pairs[first, second], {**alone.headline, **alone.evaluators}[metric]
             assert (each.delta, each.p) == (want.delta, want.p)
-            # With more than one test, more pairs have too few differing cases.
-            assert each.interval == (want.interval if each.is_tested else None)
+            # With more than one test, intervals are wider.
+            low, high = each.interval
+            assert low <= want.interval[0] < want.interval[1] <= high
+            assert (low <= 0 <= high) is (each.adjusted > 0.05)
             if metric != "judge":
                 assert (each.improved, each.worse) == (want.improved, want.worse)
 
@@ -139,7 +141,7 @@ def test_interval_of_each_run_is_around_its_own_estimate(metric):
     found = compare_runs(shared, order, table, COUNTING, metric, estimates, effort)
     for estimate, (low, high) in zip(estimates, found.intervals, strict=True):
         width = 2 * (estimate * (1 - estimate) / 60) ** 0.5
-        assert (estimate - low, high - estimate) == pytest.approx((width, width), rel=0.25)
+        assert (estimate - low, high - estimate) == pytest.approx((width, width), rel=0.3)
     assert found.pairs[0, 1].delta == 0.5
 
 
@@ -157,7 +159,7 @@ def difference(word):
     )
 
 
-TOLD, SAME, FEW = map(difference, ["better", "no difference", "too few cases to tell"])
+TOLD, SAME, FEW = map(difference, ["better", "not proven", "too few cases to tell"])
 
 
 @pytest.mark.parametrize(

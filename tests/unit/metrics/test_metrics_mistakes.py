@@ -53,15 +53,38 @@ def test_pattern_of_a_field(expected, candidate, patterns):
     assert {name: cluster.number for name, cluster in found.items()} == patterns
 
 
-def test_values_shifted_by_one_row():
-    found = clusters_of({"rows": ROWS}, {"rows": ROWS[1:]}, align="index")
-    assert found["shifted_rows"].number == 4
-    assert found["shifted_rows"].attributes == {"rows[].sku": 2, "rows[].price": 2}
+WIDE_ROWS = [{**row, "unit": "piece", "tax": 19} for row in ROWS]
 
 
-def test_values_of_the_previous_row():
-    found = clusters_of({"rows": ROWS}, {"rows": [ROWS[0], *ROWS[:2]]}, align="index")
-    assert found["shifted_rows"].number == 4
+@pytest.mark.parametrize(
+    ("expected", "candidate", "patterns"),
+    [
+        pytest.param(
+            ROWS, ROWS[1:], {"item_offset": 4, "missing_item": 2}, id="first-item-missing"
+        ),
+        pytest.param(ROWS, [ROWS[0], *ROWS[:2]], {"item_offset": 4}, id="first-item-twice"),
+        pytest.param(ROWS, [ROWS[1], ROWS[0], ROWS[2]], {"item_order": 4}, id="two-exchanged"),
+        pytest.param(
+            WIDE_ROWS,
+            [{**row, "price": ROWS[n]["price"]} for n, row in zip((1, 2, 2), WIDE_ROWS, strict=True)],
+            {"shifted_rows": 2},
+            id="one-column-shifted",
+        ),
+        pytest.param(
+            WIDE_ROWS,
+            [{**WIDE_ROWS[0], "price": ROWS[2]["price"]}, *WIDE_ROWS[1:]],
+            {"other_row": 1},
+            id="one-value-of-another-row",
+        ),
+        pytest.param([7, 8, 9], [8, 7, 9], {"item_order": 2}, id="two-numbers-exchanged"),
+        pytest.param(
+            ["a", "b", "c", "d"], ["b", "c", "d"], {"item_offset": 3, "missing_item": 1}, id="first-text-missing"
+        ),
+    ],
+)  # fmt: skip
+def test_pattern_of_items_that_are_compared_by_position(expected, candidate, patterns):
+    found = clusters_of({"rows": expected}, {"rows": candidate}, align="index")
+    assert {name: cluster.number for name, cluster in found.items()} == patterns
 
 
 def test_single_value_of_the_next_row_is_not_a_shift():

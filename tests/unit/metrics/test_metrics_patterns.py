@@ -6,6 +6,7 @@ import pytest
 
 from fieldmark.metrics import patterns
 from fieldmark.metrics.patterns import BY_NAME, is_date_swapped, pattern_of
+from fieldmark.values.dates import DateOrder
 
 TRUE, FALSE = ("true", "Yes", "y", "1", "on"), ("false", "No", "n", "0", "off")
 
@@ -15,20 +16,33 @@ TRUE, FALSE = ("true", "Yes", "y", "1", "on"), ("false", "No", "n", "0", "off")
     [
         pytest.param("2024-03-02", "2024-02-03", "date_swapped", id="iso-dates"),
         pytest.param("03/02/2024", "02/03/2024", "date_swapped", id="dates-with-slashes"),
-        pytest.param("30/08/2017", "08/30/2017", "date_swapped", id="dates-that-are-not-ambiguous"),
+        pytest.param("30/08/2017", "08/30/2017", "date_format", id="dates-that-are-not-ambiguous"),
         pytest.param("30/08/2017", "30.08.2017", "date_format", id="other-separators"),
         pytest.param("2024-03-02", "03/02/2024", "date_format", id="other-date-format"),
+        pytest.param("2024-03-02", "02/03/2024", "date_order", id="day-first"),
+        pytest.param("2024-03-02", "02.03.2024", "date_format", id="dots-are-day-first-by-default"),
+        pytest.param("25/03/2024", "2024-03-25", "date_format", id="only-one-order-is-possible"),
+        pytest.param("2024-03-02", "2024-05-09", "different", id="another-date-is-no-typo"),
+        pytest.param("A-17", "A\N{EN DASH}17", "dash", id="dash"),
+        pytest.param("\N{MINUS SIGN}5", "-5", "dash", id="minus-sign"),
+        pytest.param("Buyer's risk", "Buyer\N{RIGHT SINGLE QUOTATION MARK}s risk", "dash", id="apostrophe"),
+        pytest.param("1234.37", "1230", "different", id="ten-is-no-decimal"),
+        pytest.param(1240.37, 1240, "rounded", id="rounded-to-a-multiple-of-ten"),
+        pytest.param("0.5", ".5", "different", id="zero-before-the-point"),
+        pytest.param(1250.5, 1250500, "scale", id="thousand-and-more-has-no-separator-of-thousands"),
+        pytest.param(45.67, 45670, "scale", id="two-decimals-are-no-thousands"),
+        pytest.param("45.670", "45670", "thousands_separator", id="three-decimals-may-be-thousands"),
         pytest.param("2024-03-02", "02-MAR-2024", "date_format", id="month-in-letters"),
         pytest.param("2024-03-02", "2023-03-02", "date_part", id="another-year"),
         pytest.param("2015-09-01", "09/01", "date_without_year", id="no-year"),
-        pytest.param("1,240.00", "1240.00", "thousands_separator", id="separators-dropped"),
+        pytest.param("1,240.00", "1240.00", "number_format", id="separators-dropped"),
         pytest.param(1240, 1.24, "thousands_separator", id="separator-read-as-decimal-point"),
-        pytest.param("1.240,50", "1,240.50", "thousands_separator", id="two-notations"),
-        pytest.param("$1,240.50", "$1.240,50", "thousands_separator", id="two-notations-of-money"),
+        pytest.param("1.240,50", "1,240.50", "number_format", id="two-notations"),
+        pytest.param("$1,240.50", "$1.240,50", "number_format", id="two-notations-of-money"),
         pytest.param("$8.20", "RM$8.20", "extra_text", id="another-currency-in-front"),
         pytest.param("RM29.30", "RMRM29.30", "extra_text", id="currency-twice"),
-        pytest.param("8.20", "8.2", "rounded", id="last-zero-dropped"),
-        pytest.param("(5.00)", "-5.00", "punctuation", id="another-form-of-minus"),
+        pytest.param("8.20", "8.2", "number_format", id="last-zero-dropped"),
+        pytest.param("(5.00)", "-5.00", "number_format", id="another-form-of-minus"),
         pytest.param(12.5, 1250, "scale", id="decimal-point-dropped"),
         pytest.param(0.15, 15, "scale", id="fraction-for-percentage"),
         pytest.param("$5.00", "€5.00", "currency_symbol", id="wrong-sign"),
@@ -83,10 +97,10 @@ TRUE, FALSE = ("true", "Yes", "y", "1", "on"), ("false", "No", "n", "0", "off")
         pytest.param(
             1240000, 1.24, "thousands_separator", id="two-separators-read-as-decimal-point"
         ),
-        pytest.param(1.24, 1240000000, "thousands_separator", id="three-separators"),
+        pytest.param(1.24, 1240000000, "scale", id="nine-decimals"),
         pytest.param(1, 10, "scale", id="one-decimal"),
         pytest.param(1, 10**12, "scale", id="twelve-decimals"),
-        pytest.param("1.5", "1,5", "thousands_separator", id="comma-for-decimal-point"),
+        pytest.param("1.5", "1,5", "number_format", id="comma-for-decimal-point"),
         pytest.param("2024-03-02", "2024-04-02", "date_part", id="another-month"),
         pytest.param("2024-03-02", "2024-03-05", "date_part", id="another-day"),
         pytest.param("2015-09-01", "1.9.", "date_without_year", id="no-year-and-day-first"),
@@ -109,9 +123,32 @@ TRUE, FALSE = ("true", "Yes", "y", "1", "on"), ("false", "No", "n", "0", "off")
         pytest.param("Acme", "Bolt", "different", id="unrelated"),
         pytest.param(5, 9, "different", id="unrelated-numbers"),
     ],
-)
+)  # fmt: skip
 def test_pattern_of_a_wrong_value(expected, candidate, pattern):
     assert pattern_of(expected, candidate) == pattern
+
+
+MDY, DMY = DateOrder.MDY, DateOrder.DMY
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "orders", "pattern"),
+    [
+        pytest.param("2024-03-02", "02/03/2024", (None, DMY), "date_order", id="day-first"),
+        pytest.param("2024-03-02", "03/02/2024", (None, DMY), "date_swapped", id="swapped-day-first"),
+        pytest.param("2024-03-02", "03/02/2024", (None, MDY), "date_format", id="month-first"),
+        pytest.param("2024-03-02", "02/03/2024", (None, MDY), "date_swapped", id="swapped-month-first"),
+        pytest.param("02/03/2024", "03/02/2024", (DMY, DMY), "date_swapped", id="both-day-first"),
+        pytest.param("02/03/2024", "03/02/2024", (DMY, MDY), "date_format", id="different-orders"),
+        pytest.param("25/03/2024", "03/25/2024", (DMY, MDY), "date_format", id="different-orders-and-no-month"),
+        pytest.param("02/03/2024", "03/02/2024", (DMY, None), "date_swapped", id="one-order-is-known"),
+    ],
+)  # fmt: skip
+def test_order_of_dates_decides_whether_day_and_month_are_swapped(
+    expected, candidate, orders, pattern
+):
+    assert pattern_of(expected, candidate, orders) == pattern
+    assert is_date_swapped(expected, candidate, orders) == (pattern == "date_swapped")
 
 
 DATES = (

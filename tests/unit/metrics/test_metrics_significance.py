@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from fieldmark.metrics.significance import (
+    ALPHA,
+    critical_difference,
     flip_signs,
     gate_size,
     holm,
+    holm_levels,
     holm_of_smallest,
     mcnemar,
     permutation_p,
@@ -155,3 +158,28 @@ def test_simulated_gates_detect_the_drop_and_rarely_fail_without_one(source, mea
     ]
     assert below[0] == pytest.approx(0.05, abs=0.025)
     assert below[1] == pytest.approx(0.8, abs=0.035)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "level", "significant", "critical"),
+    [
+        pytest.param(range(39), 0.05, True, 37, id="quantile-of-the-permutations"),
+        pytest.param(range(39), 0.05, False, 38.5, id="observed-if-it-is-not-significant"),
+        pytest.param([38.5] * 39, 0.05, True, 0, id="next-smaller-if-it-is-significant"),
+        pytest.param([-30, 38.5] * 20, 0.05, True, 30, id="size-of-the-next-smaller"),
+        pytest.param([2, -2] * 20, 0.001, True, 2 * 3.2905, id="normal-if-permutations-are-few"),
+        pytest.param([math.nan] * 9, 0.05, False, 38.5, id="no-permutation"),
+    ],
+)
+def test_critical_difference_agrees_with_the_test(drawn, level, significant, critical):
+    differences = np.array([38.5, *drawn])
+    found = critical_difference(differences, level, significant=significant)
+    assert found == pytest.approx(critical, rel=1e-4)
+
+
+@given(st.dictionaries(st.text(max_size=2), st.floats(0, 1), min_size=1, max_size=9))
+def test_a_p_value_is_at_most_its_level_if_the_adjusted_one_is_at_most_alpha(p_values):
+    levels, adjusted = holm_levels(p_values), holm(p_values)
+    for name, p in p_values.items():
+        if abs(adjusted[name] - ALPHA) > 1e-9:
+            assert (p <= levels[name]) is (adjusted[name] <= ALPHA)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from scipy.stats import fisher_exact
 
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.significance import holm
+from fieldmark.metrics import weak_slices
+from fieldmark.metrics.significance import (
+    holm,
+    hypergeometric_smallest,
+    hypergeometric_tails,
+)
 from fieldmark.metrics.slices import (
     MAX_SLICES,
     check_slice_count,
@@ -283,3 +289,225 @@ def test_nothing_is_found_if_values_are_shuffled():
 def test_share_of_false_alarms_is_at_most_the_significance_level():
     """2,000 searches have a standard error of at most 0.005."""
     assert false_alarms(2_000) <= 0.05 + 2 * 0.005
+
+
+WRONG = {"number": 0.02, "date": 0.05, "vendor": 0.1, "total": 0.05, "notes": 0.3}
+
+
+def extracted(cases, seed, share):
+    """Return cases of an extractor; `share` gives the share of wrong values of an attribute."""
+    chance = random.Random(seed)
+    found = []
+    for _ in range(cases):
+        country = chance.choice(["DE", "FR", "US", "GB"])
+        features = {
+            "country": [country],
+            "region": [f"{country}-{chance.choice('NS')}"],
+            "zone": ["euro" if country in {"DE", "FR"} else "other"],
+            "layout": [chance.choice("abcdef")],
+            "tag": chance.sample(["scan", "mail", "fax"], chance.randrange(3)),
+        }
+        wrong = frozenset(path for path in WRONG if chance.random() < share(features, path))
+        found.append(
+            case(features, FIELDS - len(wrong))._replace(wrong=wrong, compared=frozenset(WRONG))
+        )
+    return found
+
+
+def german_totals(own, path):
+    return 0.4 if path == "total" and own["country"] == ["DE"] else WRONG[path]
+
+
+def places(found):
+    return [(each.attribute, each.condition) for each in found.attributes]
+
+
+def test_attribute_that_is_wrong_in_a_slice_is_found_with_its_shares():
+    cases = extracted(300, 1, german_totals)
+    found = find_weak_slices(cases)
+    assert places(found) == [("total", ("country", "DE"))]
+    [weak] = found.attributes
+    for size, wrong, inside in (
+        (weak.cases, weak.wrong, True),
+        (weak.other_cases, weak.other_wrong, False),
+    ):
+        own = [each for each in cases if (each.features["country"] == ["DE"]) is inside]
+        assert (size, wrong) == (len(own), sum("total" in each.wrong for each in own))
+    assert weak.share > 0.25
+    assert weak.other_share < 0.1
+    assert weak.excess == pytest.approx(weak.wrong - weak.cases * weak.other_share)
+    assert weak.p < weak.adjusted < 0.001
+
+
+def test_wrong_totals_of_one_country_are_found_although_its_f1_is_not_low():
+    """All 29 wrong totals are of 86 invoices from one country, none of 211 others."""
+    cases = []
+    for number in range(297):
+        german = number < 86
+        wrong = frozenset(["total"]) if number < 29 else frozenset(["notes"] if not german else [])
+        features = {"country": ["DE" if german else "FR"], "currency": ["EUR" if german else "USD"]}
+        cases.append(
+            case(features, FIELDS - len(wrong))._replace(wrong=wrong, compared=frozenset(WRONG))
+        )
+    found = find_weak_slices(cases)
+    assert [each.conditions for each in found.slices if ("country", "DE") in each.conditions] == []
+    total = next(each for each in found.attributes if each.attribute == "total")
+    assert (total.condition, total.same) == (("country", "DE"), (("currency", "EUR"),))
+    assert (total.wrong, total.cases, total.other_wrong, total.other_cases) == (29, 86, 0, 211)
+
+
+def test_p_value_of_an_attribute_is_that_of_fishers_exact_test():
+    cases = extracted(300, 2, german_totals)
+    found = find_weak_slices(cases, alpha=1.0)
+    assert len(found.attributes) > 1
+    for weak in found.attributes:
+        table = [
+            [weak.wrong, weak.cases - weak.wrong],
+            [weak.other_wrong, weak.other_cases - weak.other_wrong],
+        ]
+        assert weak.p == pytest.approx(fisher_exact(table, alternative="greater").pvalue)
+
+
+def test_smallest_p_value_is_reached_if_all_wrong_cases_are_in_the_slice():
+    numbers = [(100, 3, 20), (100, 30, 20), (50, 20, 20), (40, 1, 39)]
+    cases, marked, drawn = (np.array(column, float) for column in zip(*numbers, strict=True))
+    expected = hypergeometric_tails(np.minimum(marked, drawn), cases, marked, drawn)
+    assert hypergeometric_smallest(cases, marked, drawn) == pytest.approx(expected)
+
+
+def test_tests_that_cannot_be_significant_do_not_count():
+    """Two wrong cases of 300 prove nothing in any slice, so they cost the others no power."""
+    cases = extracted(300, 3, german_totals)
+    rare = [
+        each._replace(
+            wrong=each.wrong | ({f"rare {n}" for n in range(50)} if number < 2 else set()),
+            compared=each.compared | {f"rare {n}" for n in range(50)},
+        )
+        for number, each in enumerate(cases)
+    ]
+    first, second = find_weak_slices(cases), find_weak_slices(rare)
+    assert places(second) == places(first) == [("total", ("country", "DE"))]
+    assert second.attribute_tests == first.attribute_tests
+
+
+def test_slice_by_the_values_of_the_attribute_is_no_finding():
+    cases = extracted(300, 4, german_totals)
+    own = [
+        each._replace(
+            features={"total": each.features["country"]},
+        )
+        for each in cases
+    ]
+    assert find_weak_slices(own).attributes == ()
+    both = [
+        each._replace(
+            features={"total": each.features["country"], "vendor.land": each.features["country"]}
+        )
+        for each in cases
+    ]
+    [weak] = find_weak_slices(both).attributes
+    assert (weak.condition, weak.same) == (("vendor.land", "DE"), ())
+
+
+def test_slices_that_another_slice_explains_are_not_named():
+    """The halves of the country, and the zone around it, have the same wrong totals."""
+    cases = extracted(900, 5, german_totals)
+    assert places(find_weak_slices(cases)) == [("total", ("country", "DE"))]
+
+
+def test_slice_that_is_weak_beside_another_one_is_named_too():
+    def share(own, path):
+        weak = own["country"] == ["DE"] or own["layout"] == ["c"]
+        return 0.5 if path == "total" and weak else WRONG[path]
+
+    found = find_weak_slices(extracted(900, 6, share))
+    assert set(places(found)) == {("total", ("country", "DE")), ("total", ("layout", "c"))}
+
+
+def test_attribute_counts_only_in_the_cases_in_which_it_was_compared():
+    """The discount is wrong as often in the slice; it only occurs more often there."""
+    cases = []
+    for number in range(400):
+        german = number % 2 == 0
+        compared = frozenset(["discount"]) if german or number % 10 == 1 else frozenset()
+        wrong = frozenset(["discount"]) if compared and number % 5 == 0 + (not german) else compared
+        wrong = wrong if number % 3 == 0 else frozenset()
+        features = {"country": ["DE" if german else "FR"]}
+        cases.append(case(features, FIELDS - len(wrong))._replace(wrong=wrong, compared=compared))
+    assert find_weak_slices(cases).attributes == ()
+
+
+@pytest.mark.parametrize("fewer", ["inside", "outside"])
+def test_attribute_is_only_tested_with_enough_compared_cases(fewer):
+    """Half of the cases are in the slice, but the attribute was compared in 15 of one half."""
+    cases = []
+    for number in range(200):
+        german = number % 2 == 0
+        compared = number < 30 or german is (fewer == "outside")
+        paths = frozenset(["discount"] if compared else [])
+        wrong = paths if german else frozenset()
+        features = {"country": ["DE" if german else "FR"]}
+        cases.append(case(features, FIELDS - len(wrong))._replace(wrong=wrong, compared=paths))
+    assert find_weak_slices(cases).attributes == ()
+    assert places(find_weak_slices(cases, min_cases=15)) == [("discount", ("country", "DE"))]
+
+
+def test_p_values_are_adjusted_for_all_tests_of_both_searches():
+    """Two slices and one attribute: two tests in each search."""
+    cases = [
+        case({"country": ["DE" if n < 50 else "FR"]}, FIELDS - (n < 8))._replace(
+            wrong=frozenset(["total"] if n < 8 else []), compared=frozenset(["total"])
+        )
+        for n in range(100)
+    ]
+    found = find_weak_slices(cases)
+    assert (found.tested, found.attribute_tests) == (2, 2)
+    [weak], [total] = found.slices, found.attributes
+    assert weak.adjusted == pytest.approx(2 * 2 * weak.p)
+    assert total.adjusted == pytest.approx(2 * 2 * total.p)
+
+
+def test_small_differences_are_no_findings():
+    """With many cases, a difference of 3 percentage points is significant, but not named."""
+
+    def share(own, path):
+        return 0.05 if path == "total" and own["country"] == ["DE"] else 0.02
+
+    assert find_weak_slices(extracted(8_000, 7, share)).attributes == ()
+
+
+def test_search_is_bounded_and_says_what_it_left_out(monkeypatch):
+    monkeypatch.setattr(weak_slices, "_MAX_SLICES", 5)
+    monkeypatch.setattr(weak_slices, "_MAX_ATTRIBUTES", 3)
+    cases = extracted(300, 8, german_totals)
+    found = find_weak_slices(cases)
+    everything = {
+        (key, value) for each in cases for key, own in each.features.items() for value in own
+    }
+    sizes = [
+        sum(value in each.features.get(key, ()) for each in cases) for key, value in everything
+    ]
+    assert found.slices_left_out == sum(20 <= size <= 280 for size in sizes) - 5
+    assert found.attributes_left_out == 2
+
+
+def finding_rates(trials, share, cases=200):
+    """Return the shares of searches with any finding, and with the planted one as the first."""
+    results = [find_weak_slices(extracted(cases, seed, share)) for seed in range(trials)]
+    findings = sum(bool(found.slices or found.attributes) for found in results)
+    first = sum(places(found)[:1] == [("total", ("country", "DE"))] for found in results)
+    return findings / trials, first / trials
+
+
+def test_attributes_without_a_relation_to_slices_are_not_found():
+    assert finding_rates(60, lambda _, path: WRONG[path])[0] <= 7 / 60
+
+
+def test_planted_attribute_is_usually_the_first_finding():
+    assert finding_rates(40, german_totals)[1] >= 0.8
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("cases", [60, 200, 500])
+def test_share_of_false_findings_is_at_most_the_significance_level(cases):
+    assert finding_rates(1_000, lambda _, path: WRONG[path], cases)[0] <= 0.05 + 2 * 0.007

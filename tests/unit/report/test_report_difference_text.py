@@ -15,10 +15,10 @@ from fieldmark.report.difference_text import change_text
         pytest.param(0.25, 0.5, "+0.250", id="gain"),
         pytest.param(0.5, 0.25, "−0.250", id="loss"),
         pytest.param(0.5, 0.5, "·", id="none"),
-        pytest.param(0.0163, 0.0167, "+0.0004", id="rounded-to-none"),
-        pytest.param(0.8507, 0.8513, "+0.0006", id="equal-after-rounding"),
-        pytest.param(0.8504, 0.8516, "+0.0012", id="not-the-difference-of-rounded-values"),
-        pytest.param(0.5, 0.50001, "+<0.0001", id="tiny"),
+        pytest.param(0.0163, 0.0167, "+<0.001", id="rounded-to-none"),
+        pytest.param(0.8507, 0.8513, "+0.001", id="equal-after-rounding"),
+        pytest.param(0.8504, 0.8516, "+0.001", id="not-the-difference-of-rounded-values"),
+        pytest.param(0.5, 0.50001, "+<0.001", id="tiny"),
         pytest.param(None, 0.5, "–", id="undefined"),
     ],
 )
@@ -31,7 +31,7 @@ def test_a_change_is_never_shown_as_none(before, after, text):
         interval=None,
         p=1.0,
         adjusted=1.0,
-        word=DiffVerdict.SAME,
+        word=DiffVerdict.NOT_PROVEN,
         improved=0,
         worse=0,
     )

@@ -182,6 +182,7 @@ def test_strategy_file(tmp_path):
         pytest.param({"items": {"[*].name": "FUZZY"}}, ["items[*].name"], id="bracket-in-nested-key"),
         pytest.param({"fields": "EXACT", "scope": "IGNORE", "strict": "EXACT"},
                      ["fields", "scope", "strict"], id="fields-named-like-keys-of-rules"),
+        pytest.param({"fields": {"match": "exact"}}, ["fields"], id="field-named-fields-with-settings"),
         pytest.param({"match": "FUZZY", "vendor": {"path": "EXACT"}}, ["match", "vendor.path"],
                      id="fields-named-like-keys-of-fields"),
         pytest.param({"total": {"match": "exact"}, "name": "FUZZY"}, ["total", "name"],
@@ -192,6 +193,23 @@ def test_strategy_file(tmp_path):
 )  # fmt: skip
 def test_paths_of_a_mapping(value, paths):
     assert [rule.path for rule in read_rules(value).rules.fields] == paths
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param({}, id="alone"),
+        pytest.param({"convention": "confusion"}, id="convention"),
+        pytest.param({"fuzzy_threshold": 0.9}, id="threshold"),
+        pytest.param({"depth": "leaf"}, id="depth"),
+        pytest.param({"scope": "union"}, id="scope"),
+        pytest.param({"safety": "none"}, id="safety"),
+        pytest.param({"gates": {"min": {"mean_score": 0.9}}}, id="gates"),
+    ],
+)
+def test_fields_is_the_key_of_the_rules_whatever_is_beside_it(others):
+    (rule,) = read_rules({"fields": {"bio": "IGNORE"}, **others}).rules.fields
+    assert (rule.path, rule.comparator) == ("bio", Ignore())
 
 
 @pytest.mark.parametrize(

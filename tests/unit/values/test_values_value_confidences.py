@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from fieldmark.errors import OptionError
+from fieldmark.values.envelopes import Envelope
 from fieldmark.values.value_confidences import (
     ConfidenceOptions,
     ConfidenceReader,
@@ -74,10 +75,17 @@ def test_anything_else_is_no_confidence(value):
             id="a number above 1 means that all are percentages",
         ),
         pytest.param(
-            {"a": {"value": 1, "confidence": 0.9, "page": 2}},
+            {"a": {"value": 1, "confidence": 0.9, "page": 2, "boundingBox": [1]}},
             None,
-            {"a": {"value": 1, "confidence": 0.9, "page": 2}},
-            {"a": {"value": None, "confidence": None, "page": None}},
+            {"a": 1},
+            {"a": 0.9},
+            id="other metadata",
+        ),
+        pytest.param(
+            {"a": {"value": 1, "confidence": 0.9, "currency": "EUR"}},
+            None,
+            {"a": {"value": 1, "confidence": 0.9, "currency": "EUR"}},
+            {"a": {"value": None, "confidence": None, "currency": None}},
             id="an object with other keys is not recognized",
         ),
         pytest.param(
@@ -112,16 +120,35 @@ def test_named_keys_are_read_beside_other_keys():
     assert read.confidences == {"a": 0.5, "b": {"value": None, "confidence": None}}
 
 
+def test_a_key_of_values_is_named_without_a_key_of_confidences():
+    reader = ConfidenceReader(ConfidenceOptions(value="text"))
+    read = reader.read({"a": {"text": "x", "unit": 1}, "b": {"text": "y", "score": 0.5}})
+    assert read[:2] == ({"a": "x", "b": "y"}, {"a": None, "b": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("document", "confidences"),
+    [
+        pytest.param({"a": 1, "a_confidence": 0.9}, {"a": 0.9}, id="of a sibling"),
+        pytest.param({"a": 1, "b": [2], "_confidence": 0.9}, {"a": 0.9, "b": [0.9]}, id="of all"),
+        pytest.param({"a": 1, "b": 2, "_confidence": {"a": 0.9}}, {"a": 0.9, "b": None}, id="of each"),
+    ],
+)  # fmt: skip
+def test_confidences_are_read_from_metadata_next_to_values(document, confidences):
+    envelope = Envelope(suffixes=("_confidence",), keys=("_confidence",))
+    assert AUTO.read(document, envelope=envelope).confidences == confidences
+
+
 def test_what_cannot_be_read_is_counted():
     read = AUTO.read({"a": 1, "b": 2}, {"a": "high", "b": -3})
     assert (read.confidences, read.unreadable) == ({"a": None, "b": None}, 2)
-    assert AUTO.read({"a": {"value": 1, "confidence": 0.5, "page": 1}}).other_keys == 1
+    assert AUTO.read({"a": {"value": 1, "confidence": 0.5, "unit": "m"}}).other_keys == 1
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"value": "v"}, "set together"),
+        ({"confidence": "c"}, "must be set together with confidence"),
         ({"value": "v", "confidence": "v"}, "must not be the key of the value"),
         ({"key": ""}, "must not be empty"),
         ({"scale": 10}, "must be one of: 1, 100"),

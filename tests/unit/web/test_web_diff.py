@@ -122,15 +122,15 @@ def test_changed_fields_have_their_values_unless_a_run_was_saved_without(server)
 
 
 def test_the_headline_names_attributes_whose_changes_cancel_out(tmp_path):
-    truth = [{"id": str(n), "p": f"{n + 1}.25", "q": f"{n % 12 + 1:02}/27/2024"} for n in range(60)]
+    truth = [{"id": str(n), "p": f"{n + 1}.25", "q": f"{n % 11 + 1:02}/12/2024"} for n in range(60)]
     lost = [{**row, "p": row["p"].replace(".", "")} for row in truth]
-    swapped = [{**row, "q": f"27/{row['q'][:2]}/2024"} for row in truth]
+    swapped = [{**row, "q": f"12/{row['q'][:2]}/2024"} for row in truth]
     for name, rows in (("before", swapped), ("after", lost)):
         fm.score(truth, rows, out=tmp_path / name)
     difference = fm.diff(tmp_path / "before", tmp_path / "after")
     view = difference.conclusion_to_json()
     assert view["verdict"] + "".join(part["text"] for part in view["changed"]) == (
-        "No difference overall, but p is worse (1.000 → 0.000) and q is better (0.000 → 1.000)"
+        "Not proven overall, but p is worse (1.000 → 0.000) and q is better (0.000 → 1.000)"
     )
     named = [
         (part["attribute"], part["direction"]) for part in view["changed"] if part["attribute"]

@@ -14,7 +14,7 @@ from row_files import lines
 from unit.web.live_server import error_code, live
 
 EXPORTS = Path(__file__).parents[2] / "data" / "tool-exports"
-NOT_IN_REQUESTS = {"confidences", "context", "format_in", "limits"}
+NOT_IN_REQUESTS = {"cell_rules", "confidences", "context", "format_in", "limits"}
 
 
 def test_requests_have_the_options_of_the_library():
@@ -47,6 +47,35 @@ def test_rows_are_read_as_on_the_command_line(read_only_server, body, inputs, ca
     summary = done["result"]["summary"]
     assert summary["cases"]["total"] == summary["cases"]["perfect"] == cases
     assert any("repaired" in warning for warning in summary["warnings"]) is ("repair" in inputs)
+
+
+EXPECTED = {"total": 12.5}
+CITED = {"total": {"value": 12.5, "citations": [{"page": 1}]}}
+METADATA = "predictions with metadata, which is not compared (the value is in 'value')"
+
+
+def test_documents_of_a_batch_are_read_without_metadata(read_only_server):
+    truth, rows = text([{"id": "a", **EXPECTED}]), text([{"id": "a", **CITED}])
+    done = read_only_server.batch(truth, rows)
+    assert done["result"]["summary"]["micro"]["f1"] == 1.0
+    assert any(note.startswith(METADATA) for note in done["result"]["notes"])
+    kept = read_only_server.batch(truth, rows, inputs={"envelopes": "keep"})
+    assert kept["result"]["summary"]["micro"]["f1"] == 0.0
+
+
+def test_documents_of_a_pair_are_read_without_metadata(read_only_server):
+    def send(door="evaluate", **body):
+        return read_only_server.client.post(f"/api/{door}", json={"expected": EXPECTED, **body})
+
+    evaluated = send(candidate=CITED).json()
+    assert evaluated["result"]["score"] == 1.0
+    assert [text for text in evaluated["warnings"] if text.startswith(METADATA)]
+    assert send(candidate=CITED, envelopes="keep").json()["result"]["score"] == 0.0
+    assert send(candidates=[CITED, EXPECTED]).json()["ranking"]["mean"] == 1.0
+    assert error_code(send(candidate=CITED, envelopes="drop")) == "invalid_request"
+    for envelopes, wrong in (("unwrap", "0"), ("keep", "1")):
+        exported = send("evaluate/export", candidate=CITED, kind="json", envelopes=envelopes).json()
+        assert str(exported["summary"]["errors_by_type"]["format_error"]) == wrong
 
 
 def test_exports_and_sheets_below_a_root_are_read(tmp_path):

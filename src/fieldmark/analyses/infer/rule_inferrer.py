@@ -178,7 +178,7 @@ _MOSTLY: Final = 0.8
 """The least share of values of the kind that the name of an attribute suggests."""
 _LOWER_THRESHOLDS: Final = (0.4, 0.3, 0.2, 0.1)
 """Tried for lists whose items are not similar enough under the rules for their fields."""
-_IN_FORM: Final = (Difference.CASE, Difference.WHITESPACE)
+_IN_FORM: Final = (Difference.CASE, Difference.WHITESPACE, Difference.DASH, Difference.FORM)
 _ALIGNER: Final = Auto()
 _IDENTIFIER: Final = Identifier()
 

@@ -12,25 +12,47 @@
 
 typedef struct {
     Reader reader;
-    PyObject *id_key;                        /* str, or None */
-    PyObject *id_bytes, *value_bytes, *tags; /* the UTF-8 of the keys, or NULL */
-    uint64_t id_hash, value_hash, tags_hash;
+    PyObject *id_key;                 /* str, or None */
+    PyObject *id_bytes, *value_bytes; /* the UTF-8 of the keys, or NULL */
+    uint64_t id_hash, value_hash;
 } LineReader;
+
+/* Keys of an envelope whose rows only Python reads. */
+static const char *const PYTHON_KEYS[] = {"tags", "exclude"};
 
 /* Find the member of a row with a key; 0 if there is none. */
 static uint32_t
-find_in_row(const Reader *reader, PyObject *key, uint64_t hash)
+find_in_row(const Reader *reader, const char *key, size_t length, uint64_t hash)
 {
     const Token *row = &reader->tokens[0];
     uint32_t at = 1;
     for (uint32_t i = 0; i < row->is.count; i++) {
         const Token *member = &reader->tokens[at];
-        if (member->key_hash == hash && (Py_ssize_t)member->key_length == PyBytes_GET_SIZE(key)
-            && memcmp(reader->begin + member->key, PyBytes_AS_STRING(key), member->key_length)
-                   == 0) {
+        if (member->key_hash == hash && member->key_length == length
+            && memcmp(reader->begin + member->key, key, length) == 0) {
             return at;
         }
         at = member->next;
+    }
+    return 0;
+}
+
+static uint32_t
+find_key(const Reader *reader, PyObject *key, uint64_t hash)
+{
+    return find_in_row(reader, PyBytes_AS_STRING(key), (size_t)PyBytes_GET_SIZE(key), hash);
+}
+
+/* Whether a row has one of the keys that only Python reads. */
+static int
+is_for_python(const Reader *reader)
+{
+    for (size_t i = 0; i < sizeof PYTHON_KEYS / sizeof *PYTHON_KEYS; i++) {
+        const char *key = PYTHON_KEYS[i];
+        size_t length = strlen(key);
+        if (find_in_row(reader, key, length, hash_bytes((const Byte *)key, length)) > 0) {
+            return 1;
+        }
     }
     return 0;
 }
@@ -59,7 +81,7 @@ read_row(LineReader *lines, const Byte *begin, const Byte *end, PyObject **id, P
     }
     if (lines->id_bytes != NULL) {
         const Token *token;
-        id_index = find_in_row(reader, lines->id_bytes, lines->id_hash);
+        id_index = find_key(reader, lines->id_bytes, lines->id_hash);
         token = &reader->tokens[id_index];
         if (id_index == 0 || !(token->type == IS_TEXT || token->type == IS_WHOLE)
             || (token->flags & ESCAPED)) {
@@ -67,9 +89,8 @@ read_row(LineReader *lines, const Byte *begin, const Byte *end, PyObject **id, P
         }
     }
     if (lines->value_bytes != NULL) {
-        root = find_in_row(reader, lines->value_bytes, lines->value_hash);
-        if (root == 0 || reader->tokens[root].type != IS_OBJECT
-            || find_in_row(reader, lines->tags, lines->tags_hash) > 0) {
+        root = find_key(reader, lines->value_bytes, lines->value_hash);
+        if (root == 0 || reader->tokens[root].type != IS_OBJECT || is_for_python(reader)) {
             return TO_PYTHON;
         }
     }
@@ -189,13 +210,10 @@ read_block(PyObject *module, PyObject *args)
                           &limits->line_bytes)) {
         return NULL;
     }
-    lines.tags = PyBytes_FromString("tags");
-    lines.tags_hash = hash_bytes((const Byte *)"tags", 4);
     ids = PyList_New(0);
     documents = PyList_New(0);
     numbers = Py_None; /* which lives as long as the process */
-    if (ids != NULL && documents != NULL && lines.tags != NULL
-        && set_key(lines.id_key, &lines.id_bytes, &lines.id_hash)
+    if (ids != NULL && documents != NULL && set_key(lines.id_key, &lines.id_bytes, &lines.id_hash)
         && set_key(value_key, &lines.value_bytes, &lines.value_hash)
         && read_lines(&lines, raw, ids, documents, &numbers) == DONE) {
         result = PyTuple_Pack(3, ids, documents, numbers);
@@ -207,7 +225,6 @@ read_block(PyObject *module, PyObject *args)
     }
     Py_XDECREF(lines.id_bytes);
     Py_XDECREF(lines.value_bytes);
-    Py_XDECREF(lines.tags);
     free_reader(&lines.reader);
     return result;
 }

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.counts import ERROR_TABLE, MISTAKES, ErrorCounts, cost_table
+from fieldmark.metrics.date_orders import DateOrders
 from fieldmark.metrics.mistakes import CaseMistakes, MistakeClusters
 from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.slices import SliceKey
@@ -375,13 +376,15 @@ def types_by_count(convention: Convention) -> JsonObject:
 class CaseFacts:
     """Collects the mistakes and slices of listed cases, and groups all mistakes by pattern."""
 
-    def __init__(self, attributes: Sequence[str], by: Sequence[SliceKey]) -> None:
+    def __init__(
+        self, attributes: Sequence[str], by: Sequence[SliceKey], orders: DateOrders
+    ) -> None:
         self._numbers = {path: number for number, path in enumerate(attributes)}
         self._by = by
         self._slices: dict[str, int] = {}
         self._mistakes: dict[int, list[int]] = {}
         self._in_slices: dict[int, list[int]] = {}
-        self.clusters = MistakeClusters()
+        self.clusters = MistakeClusters(orders)
 
     def add(
         self, case: CaseResult, mistakes: CaseMistakes, times: Counter[int], rank: int | None

@@ -14,6 +14,7 @@ from fieldmark.metrics.slices import parse_slice_keys
 from fieldmark.metrics.summary import field_cost, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome, Presence, fact
+from fieldmark.report.advice_text import rule_sentences
 from fieldmark.report.difference_text import repeated_error_text
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.metric_tabs import run_quality
@@ -40,6 +41,7 @@ from fieldmark.report.html.mistakes import (
 from fieldmark.report.html.value_encoding import embedded, truncate
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 from fieldmark.report.tables import cost_facts
+from fieldmark.runs.case_result import date_orders
 
 PageEmbedder: TypeAlias = Callable[[str, Mapping[str, JsonValue] | None], JsonObject]
 """Returns the pages of a case, given by its id and metadata, for the page."""
@@ -80,17 +82,22 @@ def view_of(
     earlier: Sequence[EarlierRun] = (),
     limits: ReportLimits | None = None,
     pages: PageEmbedder | None = None,
+    finding: JsonObject | None = None,
 ) -> RunView:
-    """Return the view of a run, with the differences from the run `before` and pages if given."""
+    """Return the view of a run, with the differences from the run `before` and pages if given.
+
+    `finding` is the strongest finding in its slices: its text and its attribute.
+    """
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
     wrong = most_mistakes_first(summary)
     heat = HeatMap(wrong, len(listed.lines), listed.total)
-    mistakes, tables, repeated = MistakeGroups(), ValueTables(wrong), RepeatedErrors()
+    orders = date_orders(run.cases)
+    mistakes, tables, repeated = MistakeGroups(), ValueTables(wrong), RepeatedErrors(orders)
     reader = MistakeReader()
     paths = [path for path, _ in worst_attributes(summary.attributes)]
-    facts = CaseFacts(paths, parse_slice_keys(summary.by) if run.has_values else ())
+    facts = CaseFacts(paths, parse_slice_keys(summary.by) if run.has_values else (), orders)
     ranks: dict[str, int] = {}
     sources: dict[int, tuple[str, JsonObject | None]] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
@@ -155,6 +162,7 @@ def view_of(
             }
             for error in repeated.errors()
         ],
+        "finding": finding,
         "confidence": confidence_view(summary),
         "trends": trends(summary, earlier),
         "value_tables": list[JsonValue](tables.view()),
@@ -203,6 +211,7 @@ def _advice_lines(clusters: Iterable[MistakeCluster]) -> list[JsonValue]:
             "title": cluster.pattern.title,
             "hint": cluster.pattern.hint,
             "mistakes": cluster.number,
+            "rules": rule_sentences(cluster),
             "attributes": [
                 {"attribute": path, "mistakes": number}
                 for path, number in cluster.attributes.most_common(_MAX_NAMED)

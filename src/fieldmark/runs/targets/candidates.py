@@ -13,8 +13,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, TypeAlias, cast
 
+from fieldmark.data.document_forms import envelope_note
 from fieldmark.data.input_warnings import warn_confidences
-from fieldmark.data.inputs import Coverage, Inputs
+from fieldmark.data.inputs import Coverage, Envelopes, Inputs
 from fieldmark.data.json_parser import JsonDialect, Role, parse_json
 from fieldmark.data.json_rows import to_json_value
 from fieldmark.data.model_text import REPAIRED, ParsedText, candidate_reader, warn_repaired
@@ -22,10 +23,11 @@ from fieldmark.errors import DataError, StorageError
 from fieldmark.judges.judge_protocol import judge_request
 from fieldmark.judges.retry import Backoff, CircuitBreaker, call_with_retries
 from fieldmark.model.case import Case, CaseContext, CaseInput
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.rules.target_settings import Target
 from fieldmark.runs.disk import write_atomic
 from fieldmark.runs.targets.target import TargetCall, TargetResponse, TargetSource
+from fieldmark.values.envelopes import NO_ENVELOPE, recognized
 from fieldmark.values.equality import canonical_text
 from fieldmark.values.json_text import all_finite, strict_json
 from fieldmark.values.value_confidences import ConfidenceReader
@@ -91,8 +93,8 @@ def produce_candidates(
     used_dialect = JsonDialect(role=Role.CANDIDATE) if dialect is None else dialect
     reading = reading or Inputs()
     read = candidate_reader(reading, used_dialect)
-    rated = None if reading.confidences is None else ConfidenceReader(reading.confidences)
     coverage = Coverage()
+    counted = _CandidateReader(reading, coverage, warn).read
     finish = partial(_produced_case, dialect=used_dialect, read=read, warn=warn)
     size = max(1, target.concurrency)
     with source.opened(target.timeout) as call_once, closing(ThreadPool(size)) as pool:
@@ -107,23 +109,48 @@ def produce_candidates(
             task = partial(call, target_request(case)) if needed else None
             waiting.append((case, None if task is None else pool.submit(task)))
             if len(waiting) >= size * _CASES_PER_THREAD:
-                yield _counted(finish(*waiting.popleft()), rated, coverage)
+                first, future = waiting.popleft()
+                yield counted(finish(first, future), produced=future is not None)
         while waiting:
-            yield _counted(finish(*waiting.popleft()), rated, coverage)
+            first, future = waiting.popleft()
+            yield counted(finish(first, future), produced=future is not None)
     if coverage.repaired:
         warn(warn_repaired(coverage.repaired))
     for text in warn_confidences(coverage):
         warn(text)
 
 
-def _counted(case: Case, rated: ConfidenceReader | None, coverage: Coverage) -> Case:
-    """Return a case with its candidate separated from its confidences, if they are read."""
-    coverage.repaired += case.parsed_from == REPAIRED
-    candidate = case.candidate
-    if rated is None or candidate is MISSING or case.confidences is not MISSING:
-        return case
-    document, confidences = coverage.separated(rated.read(candidate))
-    return case._replace(candidate=document, confidences=confidences)
+class _CandidateReader:
+    """Separates candidates from their metadata.
+
+    Where a candidate has metadata is decided for each case, because the first candidates of a run
+    that is resumed are not produced again.
+    """
+
+    def __init__(self, reading: Inputs, coverage: Coverage, warn: Callable[[str], None]) -> None:
+        self._confidences = (
+            None if reading.confidences is None else ConfidenceReader(reading.confidences)
+        )
+        self._unwraps = reading.envelopes == Envelopes.UNWRAP
+        self._coverage = coverage
+        self._warn = warn
+        self._warned = False
+
+    def read(self, case: Case, *, produced: bool) -> Case:
+        """Return a case with the produced candidate separated from its metadata, and count it."""
+        self._coverage.repaired += case.parsed_from == REPAIRED
+        candidate, expected = case.candidate, case.expected
+        if isinstance(candidate, Missing) or not produced:
+            return case
+        envelope = recognized([candidate], [expected]) if self._unwraps else NO_ENVELOPE
+        if envelope and not self._warned:
+            self._warned = True
+            self._warn(envelope_note(envelope))
+        if self._confidences is None:
+            return case._replace(candidate=envelope.separate(candidate, expected).document)
+        read = self._confidences.read(candidate, envelope=envelope, other=expected)
+        document, confidences = self._coverage.separated(read)
+        return case._replace(candidate=document, confidences=confidences)
 
 
 def target_request(case: Case) -> JsonObject:

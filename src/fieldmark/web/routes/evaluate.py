@@ -8,13 +8,13 @@ from pathlib import Path
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from fieldmark.analyses.compare import compare_case, compare_many, read_cases
+from fieldmark.analyses.compare import compare_many, compare_read, read_options, read_pairs
+from fieldmark.analyses.remote_options import given_options
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.score import score_with
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.runs.case_result import CaseResult
-from fieldmark.runs.run_options import complete_options
-from fieldmark.runs.settings import resolve_settings
+from fieldmark.runs.run_options import DocumentOptions, complete_options
 from fieldmark.runs.warnings import pair_warnings
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.request_models import EvaluateExportRequest, EvaluateRequest
@@ -74,6 +74,7 @@ def _exported(request: EvaluateExportRequest, state: AppState, name: str) -> byt
             complete_options(
                 truth=rows,
                 out=run,
+                inputs=given_options(request, DocumentOptions),
                 **request.counting(rules),
             )
         )
@@ -82,12 +83,12 @@ def _exported(request: EvaluateExportRequest, state: AppState, name: str) -> byt
 
 def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
     rules = resolve_rules(request.all_rules(state.options.rules or None), state.options.models)
-    options = request.counting(rules)
-    settings = resolve_settings(**options)
+    options = request.comparison(rules)
+    settings, envelopes = read_options(options)
     response: JsonObject
     if request.candidates is None:
-        (case,) = read_cases(request.expected, {"candidate": request.candidate})
-        result = compare_case(settings, case)
+        (pair,) = read_pairs(request.expected, {"candidate": request.candidate}, envelopes)
+        result = compare_read(settings, pair)
         results: tuple[CaseResult, ...] = (result,)
         response = {"result": result.to_dict()}
     else:
@@ -96,9 +97,10 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
         response = {"ranking": ranked.to_dict()}
     if request.view:
         response["views"] = [pair_view(result, settings.rules) for result in results]
+    notes = dict.fromkeys(note for result in results for note in result.notes)
     return {
         "convention": settings.convention.name,
         "depth": settings.rules.depth,
         **response,
-        "warnings": [*pair_warnings(results, settings.rules), *settings.warnings],
+        "warnings": [*notes, *pair_warnings(results, settings.rules), *settings.warnings],
     }

@@ -115,7 +115,7 @@ function previewTables({ metrics, attributes: changed, examples, changed_fields:
         { key: "name", title: "Metric", cell: ({ name }) => METRIC_NAMES[name] || metricName(name) },
         { key: "before", title: "Before", format: "number" },
         { key: "after", title: "After", format: "number" },
-        { title: "Change", format: "number", cell: ({ before, after }) => (before === null || after === null ? DASH : changeNumber(before, after)) },
+        { title: "Change", format: "number", cell: ({ before, after }) => (before === null || after === null ? DASH : changeNumber(after - before)) },
       ], Object.entries(metrics).map(([name, sides]) => ({ name, ...sides }))),
       changed.length > 0 && previewTable("Attributes that change", [
         { key: "attribute", title: "Attribute", format: "path" },

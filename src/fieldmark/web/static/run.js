@@ -9,7 +9,7 @@ import { caseList } from "./case_list.js";
 import { confidenceSection } from "./confidence.js";
 import { detectionSection } from "./detection.js";
 import { ask, editable, menu } from "./dialogs.js";
-import { repeatedErrors } from "./document_tree.js";
+import { repeatedErrors, strongestFinding } from "./document_tree.js";
 import { button, data, el, replace, section } from "./dom.js";
 import { moment, nameText, plural, rate, whole } from "./labels.js";
 import { evaluatorTable } from "./method.js";
@@ -118,29 +118,42 @@ function recommendations(notice) {
     if (!found) return null;
     const repeated = repeatedErrors(found.repeated);
     if (!isLarge) replace(notice, repeated);
-    const clusters = found.clusters.map((cluster) => ({ ...cluster, attributes: Object.entries(cluster.attributes).map(([attribute, mistakes]) => ({ attribute, mistakes })) }));
+    const clusters = found.clusters.map((cluster) => ({ ...cluster, rules: cluster.rule_sentences, attributes: Object.entries(cluster.attributes).map(([attribute, mistakes]) => ({ attribute, mistakes })) }));
     return [isLarge && repeated, clusters.length ? adviceList(clusters) : empty("No recommendations", "This run has no mistakes.")];
   }, { isLarge, text: "Show recommendations", id: "improve" });
   return section("advice", "Recommendations", "Groups of similar mistakes, most frequent first. Different values without a common pattern are last.", list);
 }
 
+function pText(p) {
+  return p < 0.001 ? "p <0.001" : `p = ${rate(p)}`;
+}
+
 function weakSlice({ text, slice, cases, p_adjusted: p, attributes, overlap }) {
   const name = slice.length === 1 ? `${slice[0].key}=${slice[0].value}` : null;
   return el("li", null,
-    el(name ? "a" : "span", name ? { href: casesHref({ slice: name }) } : null, el("bdi", { class: "literal" }, shown(text))), " ", el("span", { class: "quiet" }, p < 0.001 ? "p <0.001" : `p = ${rate(p)}`),
+    el(name ? "a" : "span", name ? { href: casesHref({ slice: name }) } : null, el("bdi", { class: "literal" }, shown(text))), " ", el("span", { class: "quiet" }, pText(p)),
     attributes.length > 0 && el("p", { class: "chips" }, el("span", { class: "quiet" }, "Weak attributes:"), attributes.map(({ attribute, wrong, others }) => el("a", { class: "tag", href: casesHref({ attribute, slice: name }) },
       shown(attribute), ` wrong in ${Math.round(100 * wrong)}% of its cases, ${Math.round(100 * others)}% of the others`))),
     overlap && el("p", { class: "quiet" }, overlap.cases === cases ? "All its cases" : `${whole(overlap.cases)} of its ${plural(cases, "case")}`, " are also in ", el("bdi", { class: "literal" }, shown(overlap.text)), "."));
 }
 
-function weakSlices() {
+function weakAttribute({ text, attribute, key, value, p_adjusted: p }) {
+  return el("li", null, el("a", { href: casesHref({ attribute, slice: `${key}=${value}` }) }, el("bdi", { class: "literal" }, shown(text))), " ", el("span", { class: "quiet" }, pText(p)));
+}
+
+// The strongest finding is shown in `notice` if it is loaded with the page.
+function weakSlices(notice) {
   const list = analyzed(async (box) => {
     const found = await analyze({ kind: "slices", runs: [run.id] }, box, "Searching…");
-    return found && [found.slices.length ? el("ol", { class: "advice" }, found.slices.map(weakSlice))
-      : el("p", null, found.tested ? "No slice is significantly weaker than the other cases." : "There are no slices to test."),
-    found.tested > 0 && el("p", { class: "quiet" }, `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`), found.notes.map((note) => el("p", { class: "quiet" }, shown(sentence(note))))];
+    if (!found) return null;
+    if (!isLarge) replace(notice, strongestFinding(found.finding));
+    const nothing = !found.slices.length && !found.attributes.length;
+    return [nothing && el("p", null, found.tested ? "No slice is significantly weaker than the other cases, in F1 or an attribute." : "There are no slices to test."),
+      found.attributes.length > 0 && [el("h3", null, "Attributes"), el("ol", { class: "advice" }, found.attributes.map(weakAttribute))],
+      found.slices.length > 0 && [el("h3", null, "F1"), el("ol", { class: "advice" }, found.slices.map(weakSlice))],
+      found.tested > 0 && el("p", { class: "quiet" }, `${plural(found.tested, "slice")} of ${plural(found.cases, "case")} tested.`), found.notes.map((note) => el("p", { class: "quiet" }, shown(sentence(note))))];
   }, { isLarge, text: "Find weak slices", id: "find-slices" });
-  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value with a significantly lower F1 than the other cases.", list);
+  return section("weak-slices", "Weak slices", "Groups of cases by tag, metadata or value in which an attribute is wrong significantly more often, or the F1 is significantly lower, than in the other cases.", list);
 }
 
 const isLarge = page.totals && page.totals.total > MANY;
@@ -151,10 +164,10 @@ if (!page.tiles) {
     run.status !== "corrupt" && caseList(run.id, page));
 } else {
   const view = { ...page, totals: page.totals, edit_rules: `/runs/${run.id}/rules` };
-  const { worst, rest } = runMistakes(run.id, page), notice = el("div", { id: "repeated-errors" });
-  replace(app, head(), errors, actions(), verdictPanel(view), notice, tileGrid(view.tiles, view.formula),
+  const { worst, rest } = runMistakes(run.id, page), notice = el("div", { id: "repeated-errors" }), finding = el("div", { id: "strongest-finding" });
+  replace(app, head(), errors, actions(), verdictPanel(view), finding, notice, tileGrid(view.tiles, view.formula),
     el("div", { class: "columns" }, errorTypes(view), domains(view)),
-    worst, recommendations(notice), weakSlices(), attributeSection(view),
+    worst, recommendations(notice), weakSlices(finding), attributeSection(view),
     runCharts(run.id, page.attributes), qualitySection(view),
     page.evaluators.length > 0 && section("evaluators", "Evaluators", null, evaluatorTable(page.evaluators)),
     page.slices.length > 0 && sliceSection(page),

@@ -13,7 +13,7 @@ import { documentTable, tableNode, valuesOf } from "./table.js";
 import { kindOf, textOf } from "./value_encoding.js";
 import { bothValues, shown } from "./values.js";
 
-const SIGNIFICANCE = ["worse", "better", "too few cases to tell", "no difference", "not comparable"];
+const CONCLUSIONS = ["worse", "better", "equivalent", "not proven", "too few cases to tell", "not comparable"];
 const DIRECTIONS = { worse: ["▼", "worse", "worse"], improved: ["▲", "improved", "better"], mixed: ["↔", "neither", ""] };
 export const CHANGE_FILTERS = ["attribute", "direction", "slice", "text", "offset"];
 const MAX_FIELDS = 6, MAX_DUMBBELLS = 20, CHANGES_STEP = 50;
@@ -44,11 +44,11 @@ export function comparisonHead(found, links) {
 export function comparisonParts(found, links, list) {
   const { metrics, evaluators, attributes, slices } = found.tables;
   return [
-    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: [dumbbells("F1", attributes, links.attribute), changeTable("Attributes of both runs", attributes, links.attribute)] },
-    ...(slices.rows.length ? [{ id: "slices", title: "Slices", lead: `${capitalized(metricLabel(found.conclusion.metric))} per slice of the cases. p-values are adjusted for the number of slices.`, node: [dumbbells(metricLabel(found.conclusion.metric), slices, links.slice), changeTable("Slices of both runs", slices, links.slice)] }] : []),
+    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. Intervals and p-values are adjusted for the number of attributes.", node: [dumbbells("F1", attributes, links.attribute), changeTable("Attributes of both runs", attributes, links.attribute)] },
+    ...(slices.rows.length ? [{ id: "slices", title: "Slices", lead: `${capitalized(metricLabel(found.conclusion.metric))} per slice of the cases. Intervals and p-values are adjusted for the number of slices.`, node: [dumbbells(metricLabel(found.conclusion.metric), slices, links.slice), changeTable("Slices of both runs", slices, links.slice)] }] : []),
     ...(found.comparable ? [{ id: "changed", title: "Changed cases", lead: "All cases whose score or fields changed, worse cases first. Open a case to see the ground truth and both predictions.", node: list }] : []),
     { id: "metrics", title: "Metrics", lead: null, node: changeTable("Metrics of both runs", metrics) },
-    ...(evaluators.rows.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. p-values are adjusted for the number of evaluators.", node: changeTable("Evaluators of both runs", evaluators) }] : []),
+    ...(evaluators.rows.length ? [{ id: "evaluators", title: "Evaluators", lead: "Mean score per evaluator, with the numbers of cases that it scored higher or lower. Intervals and p-values are adjusted for the number of evaluators.", node: changeTable("Evaluators of both runs", evaluators) }] : []),
   ];
 }
 
@@ -74,9 +74,9 @@ function changeClass(word) {
   return word === "better" || word === "worse" ? word : "";
 }
 
-function changeText(before, after, value, css) {
+function changeText(value, css) {
   if (value === null || value === undefined) return DASH;
-  return el("span", { class: `change ${css}` }, `${Math.abs(value) < 1e-9 ? "=" : value < 0 ? "▼" : "▲"} ${changeNumber(before, after, value)}`);
+  return el("span", { class: `change ${css}` }, `${Math.abs(value) < 1e-9 ? "=" : value < 0 ? "▼" : "▲"} ${changeNumber(value)}`);
 }
 
 function metricLabel(name) {
@@ -99,10 +99,10 @@ function changeTable(caption, table, href = (_name, _key) => null) {
         const target = (improved?.value || worse?.value) && href(name.value);
         return target ? el("a", { href: target }, pathText(name.text)) : pathText(name.text);
       } },
-      delta: { cell: (row) => changeText(row.before.value, row.after.value, row.delta.value, changeClass(row.word.value)) },
-      interval: { align: "left", isSorted: false, css: "labelled", hint: "bootstrap confidence interval of the change", cell: ({ interval }) => el("span", { class: "nowrap" }, interval.text) },
+      delta: { cell: (row) => changeText(row.delta.value, changeClass(row.word.value)) },
+      interval: { align: "left", isSorted: false, css: "labelled", hint: "changes that the cases do not rule out", cell: ({ interval }) => el("span", { class: "nowrap" }, interval.text) },
       p, p_adjusted: p, improved: { cell: count("improved") }, worse: { cell: count("worse") },
-      word: { css: "long-value", value: ({ word }) => SIGNIFICANCE.indexOf(word.value) },
+      word: { css: "long-value", value: ({ word }) => CONCLUSIONS.indexOf(word.value) },
     },
   });
 }
@@ -201,7 +201,7 @@ function changedCases(rows, href, empty) {
       { key: "direction", title: "Direction", cell: direction },
       { key: "before", title: "Before", format: "number" },
       { key: "after", title: "After", format: "number" },
-      { title: "Change", format: "number", cell: (row) => changeText(row.before, row.after, row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
+      { title: "Change", format: "number", cell: (row) => changeText(row.after - row.before, DIRECTIONS[row.after < row.before ? "worse" : row.after > row.before ? "improved" : "mixed"][2]) },
       { key: "fields", title: "Changed fields", css: "long-value", cell: (row) => changedFields(row, href) },
     ],
   });

@@ -152,6 +152,14 @@ export function repeatedErrors(errors) {
     el("ul", null, errors.slice(0, 12).map((error) => el("li", null, repeatedError(error)))));
 }
 
+// The strongest finding in the slices of a run, with a link to the mistakes of its attribute.
+export function strongestFinding(finding) {
+  if (!finding) return null;
+  const words = el("bdi", null, shown(finding.text));
+  return el("div", { class: "notice repeated finding", role: "note" }, el("strong", null, "Weak slice"),
+    el("ul", null, el("li", null, finding.attribute ? el("a", { href: casesHref({ attribute: finding.attribute }) }, words) : words)));
+}
+
 // The errors of one pattern of mistakes link to its cases, others to all mistakes of their attributes.
 function repeatedError({ text, attributes = [], kind = "" }) {
   const words = el("bdi", null, shown(text)), pattern = kind === "date_swapped" ? { pattern: kind } : {};

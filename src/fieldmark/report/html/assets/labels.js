@@ -89,13 +89,10 @@ export function signed(value, digits = 3) {
   return Number(text) === 0 ? text : (value > 0 ? "+" : "−") + text;
 }
 
-// The change between two rates as they are shown, with one digit more if it is not the difference of
-// the rounded numbers. No change is 0.000; a change is never shown as none.
-export function changeNumber(before, after, value = after - before) {
-  if (Math.abs(value) < 1e-9) return signed(0);
-  const sum = Number(rate(before)) + Number(value.toFixed(3));
-  if (Number(value.toFixed(3)) !== 0 && Math.abs(sum - Number(rate(after))) < 5e-4) return signed(value);
-  return Number(value.toFixed(4)) === 0 ? `${value > 0 ? "+" : "−"}<0.0001` : signed(value, 4);
+// The change of a rate, rounded as in Python. No change is 0.000; a change is never shown as none.
+export function changeNumber(value) {
+  const change = Number(value.toFixed(9));
+  return change !== 0 && Number(change.toFixed(3)) === 0 ? `${change > 0 ? "+" : "−"}<0.001` : signed(change);
 }
 
 export function plural(number, one, many) {

@@ -7,15 +7,16 @@ import { tableNode } from "./table.js";
 import { shown } from "./values.js";
 
 const MAX_RUN_COLUMNS = 8, MAX_WINNERS = 3;
+// The verdict on the second run of a pair.
+const FROM_BELOW = { better: "worse", worse: "better" };
 
 export function leaderboardHead(board) {
-  const best = board.runs.filter((run) => run.best);
-  const others = best.slice(1);
+  const best = board.runs.find((run) => run.best);
   return [
     board.warnings.map((text) => el("p", { class: "notice" }, shown(text))),
-    el("p", { class: "conclusion headline", id: "conclusion" }, best.length ? ["Best: ", el("bdi", null, shown(best[0].name))] : `No run has a ${board.title}`),
-    others.length > 0 && el("p", null, board.runs[1].rank === 1 ? "Equal or not significantly worse: " : "Not significantly worse: ",
-      others.map((run, place) => [place > 0 && ", ", el("bdi", null, shown(run.name))])),
+    el("p", { class: "conclusion headline", id: "conclusion" }, best ? ["Best: ", el("bdi", null, shown(best.name))] : `No run has a ${board.title}`),
+    board.tied.map(({ text, runs }) => el("p", null, `${capitalized(text)}: `,
+      runs.map((name, place) => [place > 0 && ", ", el("bdi", null, shown(name))]))),
     el("p", { class: "quiet" }, `${capitalized(board.title)}${board.less_is_better ? ", lower is better," : ""} over ${plural(board.cases, "shared case")}; ${plural(board.pairs.length, "pair")} tested: differences with a Holm-adjusted p of at most ${board.alpha} are significant; convention ${board.convention}`),
     board.notes.map((text) => el("p", { class: "quiet" }, shown(text))),
   ];
@@ -25,7 +26,7 @@ export function leaderboardHead(board) {
 // `attributeHref` returns the address of the cases with differences between runs in an attribute.
 export function leaderboardParts(board, linkTo, attributeHref) {
   const parts = [{
-    id: "ranking", title: "Ranking", lead: `${capitalized(board.title)} with 95% confidence intervals, the best run first. Filled dots: the best run, and runs that are not significantly worse.`,
+    id: "ranking", title: "Ranking", lead: `${capitalized(board.title)} with 95% confidence intervals, the best run first. Filled dots: the best run, and runs that cannot be told from it.`,
     node: el("div", null, el("figure", { class: "panel" }, intervalChart(board)), rankingTable(board, linkTo)),
   }, {
     id: "pairs", title: "Pairs", lead: "The run of the row minus the run of the column, and the adjusted p-value of the difference. Colors mark significant differences.",
@@ -67,7 +68,7 @@ function pairOf(board, one, other) {
 
 function deltaText(board, one, other) {
   const { delta } = pairOf(board, one, other);
-  return delta === null ? DASH : changeNumber(board.runs[other].value, board.runs[one].value, delta);
+  return delta === null ? DASH : changeNumber(delta);
 }
 
 function isTold(pair) {
@@ -75,7 +76,7 @@ function isTold(pair) {
 }
 
 function pText(pair) {
-  return pair.word === "too few cases to tell" && !pair.interval ? "too few" : pValue(pair.p_adjusted);
+  return pair.word === "too few cases to tell" ? "too few" : pValue(pair.p_adjusted);
 }
 
 function money(value) {
@@ -103,6 +104,7 @@ function rankingTable(board, linkTo) {
       { title: "95% CI", cell: (run) => (run.interval ? el("span", { class: "nowrap" }, intervalText(run.interval)) : DASH) },
       { key: "delta", title: "To best", format: "number", value: (run) => (toBest(run) ? toBest(run).delta : null), cell: (run) => (toBest(run) ? deltaText(board, place(run), 0) : DASH) },
       { title: "p adjusted", format: "number", cell: (run) => (toBest(run) ? pText(toBest(run)) : DASH) },
+      { title: "Conclusion", cell: (run) => (toBest(run) ? FROM_BELOW[toBest(run).word] || toBest(run).word : "") },
       { key: "best", title: "Best", value: (run) => Number(run.best), cell: (run) => (run.best ? el("span", { class: "nowrap" }, "✓ yes") : "no") },
       ...optional.filter(([used]) => used).map(([, column]) => column),
     ],
@@ -120,7 +122,7 @@ function pairMatrix(board) {
     props(row) {
       if (row.place === other) return { class: "numeric quiet" };
       const { run, pair, css } = better(row, other);
-      return { class: `numeric pair${css && ` pair-${css}`}`, title: `${run.name} and ${title}: ${whole(pair.better)} cases better, ${whole(pair.worse)} worse` };
+      return { class: `numeric pair${css && ` pair-${css}`}`, title: `${run.name} and ${title}: ${whole(pair.better)} cases better, ${whole(pair.worse)} worse${css ? "" : `; ${pair.word}`}` };
     },
     cell(row) {
       if (row.place === other) return DASH;

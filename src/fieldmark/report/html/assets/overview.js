@@ -2,7 +2,7 @@
 
 import { casesHref, mistakeLinks, warningLine } from "./case_links.js";
 import { barList, gauge, stackedBar } from "./charts.js";
-import { fieldPath, repeatedErrors } from "./document_tree.js";
+import { fieldPath, repeatedErrors, strongestFinding } from "./document_tree.js";
 import { el, section, spoken } from "./dom.js";
 import { heatMap } from "./heat_map.js";
 import { changeNumber, DASH, ERROR_NAMES, mark, mistakesIn, outcomeOf, OUTCOMES, outcomeWord, pathText, plural, rate, reasonText, signed, whole } from "./labels.js";
@@ -29,7 +29,7 @@ export const FAILURE_TEXTS = {
 export function overview(run) {
   return section("overview", "Overview", null,
     warningLine(run.method.structural_warnings),
-    verdictPanel(run), repeatedErrors(run.repeated), tileGrid(run.tiles, run.formula),
+    verdictPanel(run), strongestFinding(run.finding), repeatedErrors(run.repeated), tileGrid(run.tiles, run.formula),
     el("div", { class: "columns" }, errorTypes(run), domains(run)));
 }
 
@@ -118,7 +118,7 @@ function tileNode({ label, value, meaning, interval, most, before, note, is_resu
     el("dd", null,
       el("span", { class: "metric", "data-metric": label.toLowerCase() }, count ? whole(value) : rate(value, digits), most !== undefined && el("span", { class: "out-of" }, ` of ${Number(most.toFixed(4))}`)),
       note && el("span", { class: "tile-note" }, note),
-      before !== undefined && el("span", { class: "change" }, change === null ? DASH : `${Math.abs(change) < 1e-9 ? "=" : change > 0 ? "▲" : "▼"} ${count ? signed(change, 0) : changeNumber(before, value)}`),
+      before !== undefined && el("span", { class: "change" }, change === null ? DASH : `${Math.abs(change) < 1e-9 ? "=" : change > 0 ? "▲" : "▼"} ${count ? signed(change, 0) : changeNumber(change)}`),
       !count && gauge(value === null || !isResult ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),
       interval && el("span", { class: "interval", title: "95% confidence interval" }, `95% CI ${rate(interval[0])} to ${rate(interval[1])}`),
       el("span", { class: "meaning" }, before === undefined ? meaning : `before: ${count ? whole(before) : rate(before)}`)));
@@ -182,8 +182,8 @@ export function heatSection(run, caseLink) {
 }
 
 export function adviceList(groups) {
-  return el("ol", { class: "advice" }, groups.slice(0, 12).map(({ pattern, title, hint, mistakes, attributes }) => el("li", null,
-    el("h3", null, el("a", { href: casesHref({ pattern }) }, title), " ", el("span", { class: "quiet" }, plural(mistakes, "mistake"))), el("p", null, hint),
+  return el("ol", { class: "advice" }, groups.slice(0, 12).map(({ pattern, title, hint, rules = [], mistakes, attributes }) => el("li", null,
+    el("h3", null, el("a", { href: casesHref({ pattern }) }, title), " ", el("span", { class: "quiet" }, plural(mistakes, "mistake"))), el("p", null, hint), rules.map((rule) => el("p", { class: "proposed-rule" }, shown(rule))),
     el("p", { class: "chips" }, attributes.slice(0, 8).map(({ attribute, mistakes: times }) => el("a", { class: "tag", href: casesHref({ attribute, pattern }) }, shown(attribute), ` × ${whole(times)}`))))));
 }
 
