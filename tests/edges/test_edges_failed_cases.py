@@ -13,6 +13,7 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import Exchange, isolate, serving, status
+from fieldmark.analyses.runs import TrendOptions
 from fieldmark.report.html.metrics import metrics_view
 from row_files import write_rows
 from unit.web.live_server import live
@@ -382,3 +383,57 @@ def test_pages_show_the_number_of_failed_cases(folder, command, server, tmp_path
         summary = served.get("/api/runs/run")["summary"]
     assert (listed["errors"], listed["cases"], listed["verdict"]) == (FAILED, CASES, "error")
     assert summary["bounds"]["failed"] == FAILED
+
+
+# --- several runs ---------------------------------------------------------------------------------
+
+
+def vendor(expected, candidate):
+    if candidate == "down":
+        raise ConnectionError("not reachable")
+    return expected == candidate
+
+
+@pytest.fixture
+def two_runs(folder):
+    """A complete run with mistakes, and a run with an outage whose scored cases are perfect."""
+    rules = {"vendor": {"match": vendor}}
+    truth = [{"id": f"c{n:02}", **document(n)} for n in range(CASES)]
+    some = [{**row, "n": -1} if n == 0 else row for n, row in enumerate(truth)]
+    outage = [{**row, "vendor": "down"} if n >= FAILED - 1 else row for n, row in enumerate(truth)]
+    complete = fm.score(truth, some, rules=rules, out="runs/complete")
+    assert complete.mean_score < fm.score(truth, outage, rules=rules, out="runs/outage").mean_score
+    return "runs/complete", "runs/outage"
+
+
+def test_run_with_failed_cases_is_not_the_best_of_a_trend_and_reaches_no_target(two_runs, command):
+    listed = fm.runs()
+    assert [entry.errors for entry in listed.entries] == [0, CASES - FAILED + 1]
+    trend = listed.trend("mean_score", TrendOptions(target=1.0))
+    assert trend.best == "complete"
+    assert trend.conclusion == "continue"
+    assert [step.errors for step in trend.steps] == [0, CASES - FAILED + 1]
+    assert f"{CASES - FAILED + 1} cases with errors" in command("runs", "--trend").out
+    assert f"{CASES - FAILED + 1} of {CASES} cases with errors" in command("runs").out
+
+
+def test_ranking_compares_the_cases_that_all_runs_scored(two_runs, command):
+    ranking = fm.rank(list(two_runs))
+    assert ranking.cases == FAILED - 1
+    assert [(run.name, run.best, run.errors) for run in ranking.runs] == [
+        ("complete", True, 0),
+        ("outage", False, CASES - FAILED + 1),
+    ]
+    text = command("rank", *two_runs).out
+    assert "Best: complete" in text
+    assert f"outage lacks {CASES - FAILED + 1} ({CASES - FAILED + 1} failed)" in text
+
+
+def test_comparison_leaves_failed_cases_out_and_says_how_many(two_runs, command):
+    done = command("diff", *two_runs)
+    assert f"left out {CASES - FAILED + 1} cases that failed in one of the runs" in done.out
+    gated = command("diff", *two_runs, "--max-drop", "mean_score=0.01")
+    assert gated.code == 1, gated
+    assert "drop of mean_score is between -0." in gated.out
+    allowed = command("diff", *two_runs, "--max-drop", "mean_score=0.5")
+    assert allowed.code == 0, allowed

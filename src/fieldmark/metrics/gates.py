@@ -456,13 +456,13 @@ def drop_gates(
     before: JsonObject,
     after: JsonObject,
     limits: Mapping[str, float],
-    common: JsonObject | None = None,
+    common: tuple[JsonObject, JsonObject] | None = None,
 ) -> tuple[GateResult, ...]:
     """Check how much worse metrics are than the metrics of a baseline.
 
     A metric that is undefined in the baseline passes; a metric that is undefined now fails. If
-    cases failed, `common` are the metrics of the baseline for the cases that both runs scored:
-    both the drop between these cases and the largest possible drop must be allowed.
+    cases failed, `common` are the metrics of both runs for the cases that both scored: the drop
+    between these and the largest possible drop must be allowed.
     """
     results: list[GateResult] = []
     for name, limit in limits.items():
@@ -477,13 +477,16 @@ def drop_gates(
             result = result._replace(passed=False, note=new.note if new.failed else "undefined")
         else:
             sign = -1 if less_is_better(name) else 1
-            same = None if common is None else _check_gate_or_fail(gate, common).value
-            drop = sign * float((old.value if same is None else same) - new.value)
-            first, second = (
+            ends = old.value, new.value
+            if common is not None:
+                first, second = (_check_gate_or_fail(gate, metrics).value for metrics in common)
+                ends = ends[0] if first is None else first, ends[1] if second is None else second
+            drop = sign * float(ends[0] - ends[1])
+            earlier, later = (
                 side.bounds or (number, number)
                 for side, number in ((old, old.value), (new, new.value))
             )
-            drops = [sign * float(first[1] - second[0]), sign * float(first[0] - second[1])]
+            drops = [sign * float(earlier[1] - later[0]), sign * float(earlier[0] - later[1])]
             bounds = (min(drops), max(drops)) if old.bounds or new.bounds else None
             unbounded = any(side.failed and side.bounds is None for side in (old, new))
             worst = drop if bounds is None else max(drop, bounds[1])

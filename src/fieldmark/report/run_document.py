@@ -527,14 +527,14 @@ def _cost(label: str, cost: JsonValue) -> str:
 
 
 def targets_table(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> Table:
-    """Return the runs of several targets, the best mean score first.
+    """Return the runs of several targets, the best mean score first, and runs with errors last.
 
     The cost is the original cost of the responses, so that a cached run is not cheaper.
     """
 
-    def worst_last(name: str) -> float:
+    def worst_last(name: str) -> tuple[bool, float]:
         score = summaries[name].mean_score
-        return inf if score is None else -sortable(score)
+        return summaries[name].cases.errors > 0, inf if score is None else -sortable(score)
 
     rows: list[Row] = []
     for name in sorted(summaries, key=worst_last):

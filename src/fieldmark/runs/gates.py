@@ -256,7 +256,8 @@ class RunGates:
                 before = self._baseline_metrics(self.baseline, summary.convention)
                 common = None
                 if failed:
-                    common = _metrics_without(open_run(self.baseline), frozenset(failed), self.by)
+                    stored = open_run(self.baseline)
+                    common = _metrics_without(stored, frozenset(failed), self.by), metrics
                 results += check_drops(before, metrics, self.max_drop, common)
         failures = run_failures(
             summary.cases,
@@ -316,7 +317,7 @@ def check_drops(
     before: JsonObject,
     after: JsonObject,
     max_drop: Mapping[str, float] | None,
-    common: JsonObject | None = None,
+    common: tuple[JsonObject, JsonObject] | None = None,
 ) -> tuple[GateResult, ...]:
     """Check how far metrics dropped against the limits."""
     try:

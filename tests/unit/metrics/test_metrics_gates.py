@@ -304,5 +304,6 @@ def test_gates_with_failed_cases(gate, metrics, passed, note):
     ],
 )  # fmt: skip
 def test_drops_with_failed_cases(before, common, limit, passed, drop):
-    [result] = drop_gates(before, FAILED_RUN, {"mean_score": limit}, common)
+    both = None if common is None else (common, FAILED_RUN)
+    [result] = drop_gates(before, FAILED_RUN, {"mean_score": limit}, both)
     assert (result.passed, result.value) == (passed, pytest.approx(drop))
