@@ -185,9 +185,6 @@ def test_strict_mode_is_requested_only_for_closed_schemas(evaluated, server, sch
 FAILURES = {
     "server-error": (status(500), "HTTP 500"),
     "no-json": (lambda e: e.send(200, b"<html>"), "not a JSON object"),
-    "refusal": (lambda e: e.respond("no", refusal="I will not"), "the model refused to respond"),
-    "truncated": (lambda e: e.respond('{"total": 1}', finish="length"), "truncated at the token limit"),
-    "empty": (lambda e: e.respond(""), "empty"),
 }  # fmt: skip
 
 

@@ -566,13 +566,14 @@ def summarize(
     evaluators = dict(evaluators or {})
     facts, sums = tally.facts(), tally.sums()
     summary = _summarized(facts, sums, convention, applied, evaluators)
-    errors = {path: sum(own.values()) for path, own in tally.errors().items()}
-    nothing = _summarized(dict.fromkeys(errors, _NOTHING), RunSums(), convention, applied, {})
-    attributes = {
-        path: replace(summary.attributes.get(path) or nothing.attributes[path], errors=number)
-        for path, number in errors.items()
-    }
-    attributes = dict(sorted({**summary.attributes, **attributes}.items()))
+    attributes = dict(summary.attributes)
+    errors = tally.errors()
+    if errors or tally.failed is not None:
+        paths = dict.fromkeys(tally.all_facts(), _NOTHING)
+        attributes = dict(_summarized(paths, RunSums(), convention, applied, {}).attributes)
+        attributes |= summary.attributes
+        for path, own in errors.items():
+            attributes[path] = replace(attributes[path], errors=sum(own.values()))
     quality = summary.quality
     if sums.cases.errors and not sums.cases.scored:
         quality = quality._replace(

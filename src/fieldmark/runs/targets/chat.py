@@ -162,6 +162,8 @@ class ChatTarget(ChatConnection):
                 new = self._request(client, render, prompt, system, files)
                 (known,) = client.store([question], [new], record=False)
             return self._response(known)
+        except NoAnswerError as error:
+            return TargetResponse(unreadable=str(error))
         except LlmCallError as error:
             if is_filtered(error):
                 return TargetResponse(unreadable=FILTERED)
@@ -220,21 +222,12 @@ class ChatTarget(ChatConnection):
             strict=_is_strict(self.schema),
             images=urls,
         )
-        answer: JsonObject = {"reply_format": used.value}
-        try:
-            answer["text"] = response_text(body)
-        except NoAnswerError as error:
-            answer["unreadable"] = str(error)
-        return CachedResponse(answer, call)
+        return CachedResponse({"text": response_text(body), "reply_format": used.value}, call)
 
     def _response(self, cached: CachedResponse) -> TargetResponse:
-        text: str | None = None
-        unreadable = ""
         match cached.value:
-            case {"text": str(answer), "reply_format": str(used)}:
-                text = answer
-            case {"unreadable": str(reason), "reply_format": str(used)}:
-                unreadable = reason
+            case {"text": str(text), "reply_format": str(used)}:
+                pass
             case _:
                 raise CacheError("the cached response is not a prediction")
         call = cached.call
@@ -249,9 +242,7 @@ class ChatTarget(ChatConnection):
         enforced = self.schema is not None and self.reply_format is ReplyFormat.AUTO
         warning = _FALLBACKS.get(used, "") if enforced else ""
         record = partial(self.usage_log.record_response, call)
-        return TargetResponse(
-            text=text, unreadable=unreadable, usage=usage, warning=warning, on_use=record
-        )
+        return TargetResponse(text=text, usage=usage, warning=warning, on_use=record)
 
 
 def _sha256(text: str) -> str:
