@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fieldmark.analyses.power import PowerResult, power
     from fieldmark.analyses.rank import RankResult, ScoredRuns, rank, score_many
     from fieldmark.analyses.rescore import PreviewResult, preview_rules, rescore
+    from fieldmark.analyses.retry_errors import retry_errors
     from fieldmark.analyses.review import (
         ReviewQueue,
         ReviewResult,
@@ -107,6 +108,7 @@ __all__ = [
     "preview_rules",
     "rank",
     "rescore",
+    "retry_errors",
     "review",
     "review_queue",
     "rules_from",
@@ -154,6 +156,7 @@ _MODULES: Final = {
     "rank": "fieldmark.analyses.rank",
     "RankResult": "fieldmark.analyses.rank",
     "rescore": "fieldmark.analyses.rescore",
+    "retry_errors": "fieldmark.analyses.retry_errors",
     "add_review": "fieldmark.analyses.review",
     "review": "fieldmark.analyses.review",
     "ReviewResult": "fieldmark.analyses.review",

@@ -31,6 +31,7 @@ __all__ = [
     "comparator",
     "create",
     "load",
+    "load_class",
     "names",
     "options",
     "provider",
@@ -92,9 +93,13 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "normalized_text": "fieldmark.compare.exact:NormalizedText",
         "numeric_tolerance": "fieldmark.compare.numeric:NumericTolerance",
         "date": "fieldmark.compare.date:DateMatch",
+        "partial_date": "fieldmark.compare.partial_date:PartialDate",
+        "time": "fieldmark.compare.time:TimeMatch",
+        "timestamp": "fieldmark.compare.timestamp:Timestamp",
         "fuzzy": "fieldmark.compare.fuzzy:Fuzzy",
         "semantic": "fieldmark.compare.semantic:Semantic",
         "money": "fieldmark.compare.numeric:Money",
+        "currency": "fieldmark.compare.currency:Currency",
         "identifier": "fieldmark.compare.identifier:Identifier",
         "vat_id": "fieldmark.compare.identifier:VatId",
         "name": "fieldmark.compare.token_sets:Name",
@@ -235,7 +240,7 @@ def load(kind: Plugin, name: str) -> type:
             f"plug-in {canonical_name!r}: {registered.conflict}",
             hint="uninstall one of the two packages",
         )
-    return _load(registered.target, canonical_name)
+    return load_class(registered.target, canonical_name)
 
 
 def strategies(kind: Plugin) -> Iterator[tuple[str, type]]:
@@ -252,7 +257,7 @@ def registrations() -> Iterator[tuple[Registration, type | str]]:
             try:
                 yield (
                     registration,
-                    registration.conflict or _load(registration.target, registration.name),
+                    registration.conflict or load_class(registration.target, registration.name),
                 )
             except ConfigError as error:
                 yield registration, str(error)
@@ -279,7 +284,7 @@ def with_safety(name: str) -> type | None:
     >>> with_safety("field_accuracy") is None
     True
     """
-    return _load(_SAFE[name], name) if name in _SAFE else None
+    return load_class(_SAFE[name], name) if name in _SAFE else None
 
 
 @cache
@@ -322,7 +327,8 @@ def _registrations(kind: Plugin) -> Iterator[Registration]:
 
 
 @cache
-def _load(target: str, name: str) -> type:
+def load_class(target: str, name: str) -> type:
+    """Return the class that a target names as `module:Class`."""
     module, _, attribute = target.partition(":")
     try:
         strategy = getattr(importlib.import_module(module), attribute)

@@ -52,6 +52,11 @@ _AIM = """(() => {
   const box = target.getBoundingClientRect();
   return [box.x + box.width / 2, box.y + box.height / 2];
 })()"""
+_FOCUSED = """(() => {
+  const { activeElement: focused } = document, { outlineStyle, boxShadow } = getComputedStyle(focused);
+  const isShown = focused === document.body || (focused.checkVisibility() && (outlineStyle !== "none" || boxShadow !== "none"));
+  return [focused.outerHTML.slice(0, 100), isShown];
+})()"""
 _MISSED = "(() => { window.testAim?.end(); return Boolean(window.testAim?.missed); })()"
 AXE = Path(__file__).resolve().parents[2] / ".venv/node_modules/axe-core/axe.min.js"
 _VIOLATIONS = (
@@ -277,9 +282,10 @@ class Page:
         except PageReplacedError:
             return True
 
-    def press(self, key: str, code: int = 0) -> None:
+    def press(self, key: str, code: int = 0, *, shift: bool = False) -> None:
         """Press and release a key."""
         event = {"key": key, "windowsVirtualKeyCode": code or ord(key[0].upper())}
+        event["modifiers"] = 8 if shift else 0
         if len(key) == 1:
             event["text"] = key
         if key == "Enter":
@@ -287,6 +293,26 @@ class Page:
         self.send("Input.dispatchKeyEvent", type="keyDown", **event)
         self.send("Input.dispatchKeyEvent", type="keyUp", **event)
         self.settle()
+
+    def tab_to(self, selector: str, *, back: bool = False) -> None:
+        """Press Tab until an element has the focus, which must be visible at every stop."""
+        passed = []
+        while not self.run(f"document.activeElement.matches({json.dumps(selector)})"):
+            self.press("Tab", 9, shift=back)
+            name, visible = self.run(_FOCUSED)
+            assert visible, f"the focus is not visible: {name}"
+            passed.append(name)
+            assert len(passed) < 150, f"{selector} is not reached: {passed}"
+
+    def enter(self, text: str) -> None:
+        """Replace the text of the field that has the focus."""
+        self.run("document.activeElement.select()")
+        self.send("Input.insertText", text=text)
+        self.settle()
+
+    def reload(self, *ready: str) -> None:
+        """Load the page again."""
+        self.navigate(str(self.run("location.href")), *ready)
 
     def type(self, selector: str, text: str) -> None:
         self.run(f"{self.element(selector)}.focus()")

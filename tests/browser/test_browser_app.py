@@ -191,7 +191,7 @@ def test_documents_without_a_common_value_have_a_vacuous_accuracy(page):
     page.navigate("/?convention=confusion", "#expected")
     type_documents(page, {"a": 1}, {"b": 1})
     page.wait_for(".tiles")
-    warning = "ground truth and predictions have no attribute"
+    warning = "Ground truth and predictions have no attribute"
     assert page.text(".result > .notice").startswith(warning)
     assert page.text(".tiles dt") == "Macro F1"
     assert metric_text(page, "f1") == "0.0000"
@@ -238,6 +238,10 @@ def test_strategies_are_added_changed_removed_and_saved(page, server):
     assert page.is_disabled("#save")
     page.fill_in(threshold, "0.9")
     page.wait("!document.querySelector('.problem') && !document.querySelector('#save').disabled")
+    # The options of a comparator are not lost on the way to another one.
+    for word in ("exact", "FUZZY"):
+        page.choose(".strategy-table tbody select", word)
+    assert page.value(threshold) == "0.9"
     page.click("#save")
     page.wait_for(".toast")
     stored = json.loads(server.options.strategies.read_text("utf-8"))
@@ -273,7 +277,7 @@ def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(visit, serv
     page.wait_for_text(".save-bar", "No unsaved changes")
     assert page.is_disabled("#save")
     page.navigate("/batch", ".rules-line")
-    line = "Rules of rules.yaml. Comparators: 1 FUZZY, 1 SEMANTIC. Gates: 1."
+    line = "Rules of rules.yaml. Comparators: 1 FUZZY, 1 SEMANTIC. Other fields: auto. Gates: 1."
     assert page.text(".rules-line").startswith(line)
     page.navigate("/", ".rules-line")
     assert page.text(".rules-line").startswith("Rules of rules.yaml. Comparators: ")
@@ -287,6 +291,22 @@ def test_rules_file_of_the_server_has_the_default_rules_of_all_pages(visit, serv
     assert page.text(".rules-line").startswith("Rules of rules.yaml, changed in this browser. ")
     assert page.value("#convention") == "confusion"
     assert page.run("localStorage.getItem('fieldmark-rules')") is not None
+
+    # Changes are kept as a rule set, which all pages use until another one is chosen.
+    page.navigate("/rules", "#set-name")
+    assert "Save these rules as a new rule set, or edit that file" in page.text("#app")
+    page.fill_in("#set-name", "Mine")
+    page.click("#save-set")
+    page.wait_for_text(".save-bar", "No unsaved changes")
+    for path in ("/batch", "/", "/batch?rules=gone"):
+        page.navigate(path, ".rules-line")
+        named = "Rules of rules.yaml" if "gone" in path else "Rule set Mine"
+        assert page.text(".rules-line").startswith(f"{named}. "), path
+    page.navigate("/", "#rule-set")
+    page.choose("#rule-set", "")
+    page.wait_for_text(".rules-line", "Rules of rules.yaml.")
+    page.navigate("/batch", ".rules-line")
+    assert page.text(".rules-line").startswith("Rules of rules.yaml. ")
 
 
 def test_unsafe_words_of_the_rules_are_judged_on_the_evaluate_page(page):
@@ -323,7 +343,8 @@ def test_imported_strategies_are_exported_as_a_rules_file(page, tmp_path):
     page.fill_in("[aria-label='Weight of safety']", "0.2")
     page.click("#add-gate")
     page.download_to(tmp_path / "down")
-    page.click("#export")
+    page.click("#export > button")
+    page.click("#export [data-export=rules]")
     assert eventually(lambda: page.completed_downloads == 1)
     assert json.loads((tmp_path / "down" / "rules.json").read_text("utf-8")) == {
         "convention": {

@@ -169,6 +169,14 @@ def test_rule_sets_are_saved_chosen_and_deleted(server, page):
     assert page.text(".rules-line").startswith(line)
     page.choose("#rule-set", "")
     page.wait("!document.querySelector('.rules-line').textContent.includes('Supplier')")
+    # A rule set comes with its convention, also after another one was chosen on the page.
+    page.choose("#convention", "taxonomy")
+    assert page.run("location.search") == "?convention=taxonomy"
+    page.choose("#rule-set", "Supplier invoices")
+    page.wait("location.search === '?rules=Supplier+invoices'")
+    assert page.value("#convention") == "field_accuracy"
+    page.choose("#rule-set", "")
+    page.wait("!document.querySelector('.rules-line').textContent.includes('Supplier')")
     page.navigate("/batch", "#rule-set")
     page.choose("#rule-set", "Supplier invoices")
     page.wait_for_text(".rules-line", "Rule set Supplier invoices")

@@ -185,6 +185,11 @@ def test_strict_mode_is_requested_only_for_closed_schemas(evaluated, server, sch
 FAILURES = {
     "server-error": (status(500), "HTTP 500"),
     "no-json": (lambda e: e.send(200, b"<html>"), "not a JSON object"),
+    "quota": (status(429, {"error": {"code": "insufficient_quota"}}), "insufficient_quota"),
+    "bad-request": (status(400, {"error": {"message": "too many images"}}), "too many images"),
+    "unknown-finish": (lambda e: e.respond("{}", finish="error"), "unexpected finish reason"),
+    "truncated": (lambda e: e.respond('{"total": 1}', finish="length"), "truncated at the token limit"),
+    "no-choice": (lambda e: e.json({"choices": []}), "exactly one choice"),
 }  # fmt: skip
 
 
@@ -197,6 +202,33 @@ def test_failure_is_an_error_of_the_case_and_never_a_score(evaluated, server, fa
         assert (row["status"], row["score"], row["verdict"]) == ("error", None, None)
         assert "usage" not in row
     assert message in rows[0]["note"]
+
+
+UNREADABLE = {
+    "prose": (lambda e: e.respond("There is no total."), ""),
+    "refusal": (lambda e: e.respond(None, refusal="I will not"), "the model refused to respond"),
+    "filtered": (lambda e: e.respond('{"total": 1}', finish="content_filter"), "the content filter"),
+    "filtered-request": (status(400, {"error": {"code": "content_filter"}}), "content_filter"),
+    "empty": (lambda e: e.respond(""), "empty"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", UNREADABLE)
+def test_an_answer_without_a_document_is_an_unreadable_candidate(evaluated, server, answer):
+    server.script, message = UNREADABLE[answer]
+    done, rows = evaluated(retries=1)
+    assert (done.code, server.attempts) == (0, len(CASES))
+    for row in rows:
+        assert (row["input"], row["status"], row["score"]) == ("parse_error", "ok", 0.0)
+        assert row["errors_by_type"]["omission"] == 1
+        assert message in row["note"]
+        assert ("usage" in row) == (answer != "filtered-request")
+
+
+def test_a_refusal_is_paid_for_once(evaluated, server):
+    server.script = lambda e: e.respond(None, refusal="I will not")
+    first, again = (evaluated(out=out)[1] for out in ("run", "again"))
+    assert (server.attempts, first) == (len(CASES), again)
 
 
 def test_timeout_is_an_error_of_the_case(evaluated, server):

@@ -572,7 +572,7 @@ def test_failed_safety_judge_leaves_the_bounds_of_all_other_metrics():
     assert run.summary.bounds.low.micro == run.summary.bounds.high.micro == whole.micro
     assert run.quality.buckets.both_non_null == 0
     assert (run.mean_score, run.quality.rqs) == (None, None)
-    assert run.summary.bounds.of_metric("rqs") == (0.0, pytest.approx(0.85))
+    assert run.summary.bounds.of_metric("rqs") == (0.0, pytest.approx(1.0))
     assert [gate.passed for gate in run.summary.gates] == [False]
 
 

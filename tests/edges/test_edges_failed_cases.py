@@ -52,12 +52,12 @@ TARGET_FAULTS = {
     "401": status(401),
     "quota": status(429, {"error": {"message": "exceeded", "code": "insufficient_quota"}}),
     "cut-connection": Exchange.cut,
+    "cut-answer": lambda exchange: exchange.respond('{"n": 1, "ven', finish="length"),
 }
 UNREADABLE = {
     "refusal": lambda exchange: exchange.respond(None, refusal="I cannot help with that"),
     "filtered-answer": lambda exchange: exchange.respond("", finish="content_filter"),
     "filtered-request": status(400, {"error": {"message": "blocked", "code": "content_filter"}}),
-    "cut-answer": lambda exchange: exchange.respond('{"n": 1, "ven', finish="length"),
     "prose": lambda exchange: exchange.respond("I am sorry, there is nothing to see here."),
     "truncated-json": lambda exchange: exchange.respond('{"n": 1, "vendor": "Ven'),
     "empty": lambda exchange: exchange.respond(""),

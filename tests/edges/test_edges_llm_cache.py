@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import stat
 import subprocess
@@ -81,7 +82,6 @@ def test_only_new_pairs_are_sent():
         pytest.param({"field": "note"}, id="field"),
         pytest.param({"description": "Remarks."}, id="description"),
         pytest.param({"reasons": True}, id="reasons"),
-        pytest.param({"prompt_version": 1}, id="prompt-version"),
     ],
 )
 def test_cache_key_depends_on(change):
@@ -239,9 +239,9 @@ def test_embeddings_are_cached_per_string():
     [
         pytest.param({"max_calls": 2}, 2, "the budget of 2 calls is used up", id="calls"),
         pytest.param({"max_calls": 0}, 0, "the budget of 0 calls is used up", id="zero-calls"),
-        pytest.param({"max_total_tokens": 10}, 0, "budget of 10 tokens", id="tokens-below-one-call"),
-        pytest.param({"max_total_tokens": 4_500}, 2, "budget of 4,500 tokens", id="tokens"),
-        pytest.param({"max_cost": 0.000_1, **PRICES}, 0, "budget of 0.0001", id="cost-below-one-call"),
+        pytest.param({"max_total_tokens": 10}, 0, r"budget of 10 tokens: it reserves up to [\d,]+, and 10 are left", id="tokens-below-one-call"),
+        pytest.param({"max_total_tokens": 4_500}, 2, r"budget of 4,500 tokens: it reserves up to [\d,]+, and 1,500 are left", id="tokens"),
+        pytest.param({"max_cost": 0.000_1, **PRICES}, 0, r"budget of 0.0001: it reserves up to 0\.00\d+, and 0.0001 is left", id="cost-below-one-call"),
         pytest.param({"max_cost": 0.018, **PRICES}, 2, "budget of 0.018", id="cost"),
     ],
 )  # fmt: skip
@@ -256,7 +256,7 @@ def test_budget_is_checked_before_each_call(budget, calls, note):
         answers = openai.similarities(PAIRS)
     assert server.attempts == calls
     assert [answer == 0.9 for answer in answers] == [True] * calls + [False] * (5 - calls)
-    assert all(note in answer.note for answer in answers[calls:])
+    assert all(re.search(note, answer.note) for answer in answers[calls:])
 
 
 def test_call_waits_until_a_call_in_flight_releases_its_reservation():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import isolate, serving
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
+from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.strategy_words import FuzzyWord
+from fieldmark.judges.llm.prompts import form_prompt, meaning_prompt
 from fieldmark.judges.openai_providers import OpenAi
 from interrupted_runs import interrupted_at_segment
 from row_files import write_rows
@@ -266,6 +270,71 @@ def test_failed_guard_is_the_reason_of_a_miss(folder, command):
 
 
 # --- FUZZY of strategy files ------------------------------------------------------------------------
+
+
+LEVEL = re.compile(r"^- ([0-9.]+): (.*)$", re.MULTILINE)
+WALK_THROUGH = (
+    {
+        "name": "John Smith",
+        "email": "john@example.com",
+        "bio": "Senior engineer with 10 years of experience...",
+        "internal_id": None,
+        "status": "active",
+    },
+    {
+        "name": "John Smyth",
+        "email": "john@example.com",
+        "bio": "Experienced senior engineer, 10+ years...",
+        "internal_id": "abc123",
+        "extra_field": "surprise",
+    },
+)
+
+
+def obey_levels(exchange):
+    """Grade a pair with the level of the prompt that describes it."""
+    described = {"John Smith": "misspelling", "Senior engineer with": "minor detail"}
+    scores = {}
+    for pair in exchange.data["pairs"]:
+        texts = pair["first"], pair["second"]
+        (word,) = (
+            word
+            for start, word in described.items()
+            if any(text.startswith(start) for text in texts)
+        )
+        (level,) = (level for level, text in LEVEL.findall(exchange.prompt) if word in text)
+        scores[pair["id"]] = float(level)
+    exchange.succeed(scores)
+
+
+def test_a_model_that_obeys_the_levels_of_the_prompts_matches_a_misspelling_and_a_minor_detail():
+    with serving(obey_levels) as server:
+        provider = {"type": "openai", "model": "m", "base_url": server.url, "cache": False}
+        rules = {"provider": provider, "fields": {"name": "FUZZY", "bio": "SEMANTIC"}}
+        result = fm.compare(*WALK_THROUGH, rules=rules, convention="four_phase")
+    assert (result.quality.accuracy, server.attempts) == (1.0, 2)
+    assert result.quality.rqs == pytest.approx(0.7375, abs=1e-9)
+    assert {field.path: field.comparator for field in result.fields if field.similarity} == {
+        "name": "FUZZY",
+        "bio": "SEMANTIC",
+    }
+
+
+@pytest.mark.parametrize(
+    ("prompt", "threshold"),
+    [
+        pytest.param(form_prompt(), FuzzyWord().threshold, id="FUZZY"),
+        pytest.param(meaning_prompt(), Semantic().threshold, id="SEMANTIC"),
+    ],
+)
+def test_levels_that_count_as_the_same_reach_the_default_threshold(prompt, threshold):
+    same = [
+        float(level)
+        for level, text in prompt.levels.items()
+        if text.startswith(("the same facts", "the same name", "nothing differs"))
+    ]
+    others = [float(level) for level in prompt.levels if float(level) not in same]
+    assert min(same) >= threshold > max(others)
 
 
 def test_fuzzy_and_semantic_share_one_budget_of_a_language_model():

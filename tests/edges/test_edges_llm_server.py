@@ -12,7 +12,6 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import Exchange, first, respond_slowly, responding, serving, status
 from fieldmark.compare.semantic import Semantic
-from fieldmark.errors import OptionError
 from fieldmark.judges import retry
 from fieldmark.judges.openai_providers import OpenAi
 from fieldmark.judges.retry import Clock
@@ -377,7 +376,7 @@ def test_prompt_explains_levels_and_names_no_score_in_its_example():
     with serving() as server:
         provider(server).similarities([("a b", "c d")])
     prompt = server.requests[0]["messages"][-1]["content"]
-    for level in ("1", "0.75", "0.5", "0.25", "0"):
+    for level in ("1", "0.9", "0.6", "0.3", "0"):
         assert f"\n- {level}: " in prompt
     example = prompt[prompt.index("Reply with exactly") :]
     assert '"score": <number>' in example
@@ -435,39 +434,34 @@ def test_description_changes_the_convention_of_a_language_model_only():
     assert hash_of("a", "lexical") == hash_of("b", "lexical")
 
 
-VERSION_1 = {
-    "system": "You compare and grade data.",
-    "form": '{"id": "...", "score": 0.0}',
-}
-
-
-def test_version_1_of_the_prompt_reads_responses_that_were_cached_for_it():
-    with serving() as server:
-        old = provider(server, prompt_version=1)
-        old.similarities([("a b", "c d")])
-        told = old.for_field("note", "Remarks.")
-        assert told.similarities([("a b", "c d")]) == [0.9]
-        assert provider(server).similarities([("a b", "c d")]) == [0.9]
-    first_request, second = server.requests
-    assert first_request["response_format"] == {"type": "json_object"}
-    assert first_request["messages"][0]["content"].startswith(VERSION_1["system"])
-    assert VERSION_1["form"] in first_request["messages"][1]["content"]
-    assert VERSION_1["form"] not in second["messages"][1]["content"]
-    prompt = {"name": "meaning", "version": 1, "sha256": MEANING_1}
-    assert old.identity()["prompt"] == prompt
-
-
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("message", "hint"),
     [
-        pytest.param({"prompt_version": 1, "reasons": True}, "requires prompt_version 2", id="reasons"),
-        pytest.param({"prompt_version": 1, "description": "x"}, "requires prompt_version 2", id="description"),
+        pytest.param(
+            "Unsupported parameter: 'max_tokens' is not supported with this model. "
+            "Use 'max_completion_tokens' instead.",
+            "set request: {max_tokens: null, max_completion_tokens: 2048} for this model",
+            id="max_tokens",
+        ),
+        pytest.param(
+            "Unsupported value: 'temperature' does not support 0 with this model.",
+            "set request: {temperature: null} for this model",
+            id="temperature",
+        ),
+        pytest.param("max_tokens is too large: 2048", "", id="supported"),
+        pytest.param("Unsupported parameter: 'top_k'", "", id="other-parameter"),
     ],
-)  # fmt: skip
-def test_invalid_prompt_options(options, message):
-    with pytest.raises(OptionError, match=message):
-        OpenAi(model="m", **options)
+)
+def test_the_error_for_a_rejected_parameter_names_the_option_that_changes_it(message, hint):
+    with serving(status(400, {"error": {"message": message}})) as server:
+        note = similarity(server, reply_format="none").note
+    assert note.endswith(hint) if hint else "set request" not in note
+    assert message in note.replace('\\"', '"')
 
 
-MEANING_1 = "641e3cd38f50b2fdbd608b4da1b3c33c47b3146f352dd5da75f6a466edcae249"
-"""Part of the keys of cached responses."""
+def test_no_option_is_proposed_that_is_already_set():
+    error = {"error": {"message": "'max_tokens' is not supported"}}
+    with serving(status(400, error)) as server:
+        request = {"max_tokens": None, "max_completion_tokens": 9}
+        note = similarity(server, request=request, reply_format="none").note
+    assert "set request" not in note

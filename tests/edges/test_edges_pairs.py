@@ -91,6 +91,52 @@ def test_box_with_exchanged_coordinates_is_wrong_everywhere(inputs, command, fol
     assert fm.open_run(folder / "run").cases["1"].score == 0.25
 
 
+def _box_notes(notes):
+    return [note for note in notes if "form boxes" in note]
+
+
+@pytest.mark.parametrize(
+    ("document", "named"),
+    [
+        pytest.param({"box": [10, 20, 30, 40]}, "box", id="list"),
+        pytest.param({"boxes": [[0, 0, 5, 5], [1, 1, 9, 9]]}, "boxes[]", id="list-of-lists"),
+        pytest.param({"lines": [{"text": "a", "box": [0, 0, 5, 5]}]}, "lines[].box", id="field-of-items"),
+        pytest.param({"a": [0, 0, 5, 5], "b": [0, 0, 5, 5], "c": [1, 2]}, "b, a", id="two-lists"),
+        pytest.param({"sales": [40, 30, 20, 10]}, None, id="numbers-that-form-no-box"),
+        pytest.param({"boxes": [[0, 0, 5, 5], [5, 5, 0, 0]]}, None, id="one-of-them-is-none"),
+        pytest.param({"point": [1, 2, 3]}, None, id="three-numbers"),
+    ],
+)  # fmt: skip
+def test_lists_that_form_boxes_are_named(document, named):
+    notes = _box_notes(fm.score([(document, document)]).notes)
+    text = f"four numbers that form boxes: {named}; to compare overlap: match: iou"
+    assert notes == ([text] if named else [])
+
+
+def test_boxes_with_a_rule_are_not_named():
+    box = {"box": [10, 20, 30, 40]}
+    assert _box_notes(fm.score([(box, box)], rules={"box": {"match": "iou"}}).notes) == []
+    assert _box_notes(fm.score([(box, box)], rules={"box": {"align": "index"}}).notes) == []
+
+
+def test_one_list_that_is_no_box_prevents_the_note():
+    rows = [({"box": [0, 0, 5, 5]}, {"box": [0, 0, 5, 5]})] * 99
+    assert _box_notes(fm.score([*rows, ({"box": [1, 1, 2, 2]}, {})]).notes)
+    assert not _box_notes(fm.score([*rows, ({"box": [4, 3, 2, 1]}, {})]).notes)
+
+
+def test_runs_in_several_processes_and_interrupted_runs_name_the_same_boxes(folder, inputs):
+    rows = [{"id": n, "box": [0, 0, 5, 5 if n != 120 else -5], "x": [1, 2]} for n in range(3_000)]
+    inputs((rows, rows))
+    files = folder / "truth.jsonl", folder / "candidate.jsonl"
+    whole = fm.score(*files, workers=1)
+    assert _box_notes(whole.notes)
+    assert fm.score(*files, workers=2).notes == whole.notes
+    with interrupted_at_segment(2):
+        fm.score(*files, out=folder / "run", workers=1)
+    assert fm.score(*files, out=folder / "run", resume=True, workers=1).notes == whole.notes
+
+
 def test_resumed_run_notes_the_same_lists(folder, inputs):
     rows = [{"id": n, "tags": ["a", "b"]} for n in range(3_000)]
     rows[0]["box"] = [1, 2]

@@ -186,6 +186,23 @@ def test_rules_file_has_the_default_rules_of_all_requests(tmp_path):
             assert "The rules come from rules.yaml." in refused.json()["error"]["message"]
 
 
+def test_file_with_only_a_provider_leaves_the_default_rules_to_the_workspace(tmp_path):
+    (tmp_path / "models.yaml").write_text(
+        "provider: {type: recorded, scores: [{expected: Anna, candidate: Hanna, similarity: 0.9}]}\n"
+    )
+    with served(tmp_path, "--rules", "models.yaml", "--write") as (_, line):
+        base, token = line.split()[-1].split("?token=")
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=base, headers=headers, timeout=TIMEOUT) as client:
+            saved = client.put("api/strategies?revision=none", json={"name": "FUZZY"}).json()
+            assert (saved["file"], saved["writable"], saved["provider"]) == ("", True, "recorded")
+            pair = {"expected": {"name": "Anna"}, "candidate": {"name": "Hanna"}}
+            found = client.post("api/evaluate", json={**pair, "rules": saved["rules"]}).json()
+            assert found["result"]["outcomes"][0]["similarity"] == 0.9
+            assert found["providers"] == ["recorded"]
+    assert (tmp_path / "strategies.json").is_file()
+
+
 def test_concurrent_clients_get_only_their_own_results(read_only_server):  # noqa: F811
     def evaluate(number):
         marker = f"marker-{number:04}-{os.urandom(4).hex()}"

@@ -13,14 +13,19 @@ from fieldmark.align.exact_methods import Key
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.auto import Auto
+from fieldmark.compare.currency import Currency
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import Money, NumericTolerance
+from fieldmark.compare.partial_date import PartialDate
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.timestamp import Timestamp
+from fieldmark.compare.token_sets import Name
 
 STRATEGIES = {
     "auto": lambda: Auto(guards={"numbers": False}),
+    "currency": lambda: Currency(currency="eur"),
     "date": lambda: DateMatch(formats={"expected": ["ISO"]}, order="dmy"),
     "date-locales": lambda: DateMatch(formats=["ISO"], locales=["de"]),
     "entries": lambda: Entries(match_fields=("a",), method="optimal"),
@@ -28,10 +33,13 @@ STRATEGIES = {
     "greedy": lambda: Greedy(threshold=0.25),
     "key": lambda: Key(key=("a", "b")),
     "money": lambda: Money(tolerance=0.5),
+    "name": lambda: Name(ignore=["white_space"]),
     "numeric_tolerance": lambda: NumericTolerance(tolerance=0.5, period=360),
     "optimal": lambda: Optimal(match_fields=("a",)),
+    "partial_date": lambda: PartialDate(order="dmy", locales=["de"]),
     "recorded": lambda: Recorded(scores=[{"expected": "a", "candidate": "b", "similarity": 0.5}]),
     "semantic": lambda: Semantic(guards={"numbers": False}),
+    "timestamp": lambda: Timestamp(two_digit_years=1950),
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple, Unpack, cast
 
@@ -29,6 +31,7 @@ from fieldmark.runs.error_boundary import check_safety, open_safety
 from fieldmark.runs.provider_set import ProviderSet
 from fieldmark.runs.run_options import CompareOptions, DocumentOptions, RuleOptions
 from fieldmark.runs.settings import Settings, resolve_settings
+from fieldmark.runs.warnings import pair_warnings
 from fieldmark.values.declared_options import declared_options
 from fieldmark.values.equality import equal
 
@@ -66,7 +69,13 @@ def compare_pair(
     settings, envelopes = read_options(options)
     check_ready(settings)
     (pair,) = read_pairs(expected, {"candidate": candidate}, envelopes)
-    return settings, compare_read(settings, pair)
+    result = compare_read(settings, pair)
+    return settings, replace(result, find_warnings=partial(warnings_of, settings))
+
+
+def warnings_of(settings: Settings, *results: CaseResult) -> tuple[str, ...]:
+    """Return the warnings about documents that were compared alone, and about their rules."""
+    return (*pair_warnings(results, settings.rules), *settings.warnings)
 
 
 def read_options(options: CompareOptions) -> tuple[Settings, str]:
@@ -168,6 +177,12 @@ class ManyResult:
     ranking: Ranking
     consistency: float | None
     agreement: Mapping[str, float]
+    _settings: Settings = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about all candidates, such as configured paths that no document has."""
+        return warnings_of(self._settings, *self.results)
 
     @property
     def best(self) -> CaseResult:
@@ -184,6 +199,7 @@ class ManyResult:
             "deviation": self.ranking.deviation,
             "consistency": self.consistency,
             "agreement": dict(self.agreement),
+            "warnings": list(self.warnings),
             "results": [result.to_dict() for result in self.results],
         }
 
@@ -214,7 +230,7 @@ def compare_many(
     cases = [pair.case for pair in read]
     results = tuple(compare_read(settings, pair) for pair in read)
     # In a comparison of two candidates, neither is the ground truth, and both were judged.
-    settings = replace(settings, safety=None)
+    judged_settings, settings = settings, replace(settings, safety=None)
     if settings.rules.scope is Scope.TRUTH:
         settings = replace(settings, rules=replace(settings.rules, scope=Scope.UNION))
     pairs = [
@@ -232,6 +248,7 @@ def compare_many(
         ranking_of([result.score for result in results]),
         consistency(pairs),
         agreement(pairs),
+        judged_settings,
     )
 
 

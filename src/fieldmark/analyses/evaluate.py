@@ -50,6 +50,7 @@ from fieldmark.runs.run_options import (
     stored_options,
 )
 from fieldmark.runs.session import Observer, PreparedRun, Progress
+from fieldmark.runs.stored_run import StoredRun
 from fieldmark.values.plain_json import is_table
 
 EvalSource: TypeAlias = str | Path | Mapping[str, object] | EvalSpec
@@ -116,8 +117,9 @@ def evaluate_with(
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
     keep_cases: bool = False,
+    retried: StoredRun | None = None,
 ) -> EvalResult:
-    """Run an evaluation with run options; `keep_cases` as for `score_with`.
+    """Run an evaluation with run options; `keep_cases` and `retried` as for `score_with`.
 
     The run of one of several targets has its name as a tag.
     """
@@ -127,6 +129,7 @@ def evaluate_with(
         spec = replace(spec, max_errors=max_errors)
     selection = CaseSelection(options["only"], options["cases"])
     prepared = _prepare(spec, options, selection, preflight=preflight)
+    prepared = replace(prepared, retried=retried)
     run = run_result(
         prepared, options, progress=progress, observers=observers, keep_cases=keep_cases
     )

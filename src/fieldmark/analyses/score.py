@@ -29,6 +29,7 @@ from fieldmark.runs.run_options import (
 )
 from fieldmark.runs.session import PreparedRun, Progress
 from fieldmark.runs.settings import resolve_settings
+from fieldmark.runs.stored_run import StoredRun
 
 _JUDGED_SEGMENT: Final = 32
 """Results are written more often if a model judges safety, because it is slow."""
@@ -71,10 +72,17 @@ def score(
 
 
 def score_with(
-    options: RunOptions, *, progress: Progress | None = None, keep_cases: bool = False
+    options: RunOptions,
+    *,
+    progress: Progress | None = None,
+    keep_cases: bool = False,
+    retried: StoredRun | None = None,
 ) -> RunResult:
-    """Score with run options; with `keep_cases`, the result has the cases of an unsaved run."""
-    prepared = prepare_score(options)
+    """Score with run options; with `keep_cases`, the result has the cases of an unsaved run.
+
+    Only the failed cases of a `retried` run are compared.
+    """
+    prepared = replace(prepare_score(options), retried=retried)
     return run_result(prepared, options, progress=progress, keep_cases=keep_cases)
 
 

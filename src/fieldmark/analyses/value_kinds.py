@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+from fieldmark.compare.currency import Currency
 from fieldmark.compare.email import Email
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.phone import Phone
@@ -17,8 +18,9 @@ from fieldmark.errors import MissingExtra
 from fieldmark.model.json import JsonValue
 from fieldmark.values.dates import DateOrder, DateReader, date_words, read_day
 from fieldmark.values.equality import equal
-from fieldmark.values.numbers import NumberFormat, as_number, read_amount
-from fieldmark.values.text import folded, normalized, with_plain_marks
+from fieldmark.values.numbers import NumberFormat, as_number, exact_fraction, read_amount
+from fieldmark.values.text import Ignored, folded, ignoring, normalized, with_plain_marks
+from fieldmark.values.times import read_time, same_time
 
 _LONG_TEXT: Final = 120
 _MANY_WORDS: Final = 15
@@ -54,6 +56,11 @@ class Reader(StrEnum):
     DATE_MDY = "mdy"
     DATE_DMY = "dmy"
     DATE_YMD = "ymd"
+    MOMENT = "date with a time"
+    MONTH = "month"
+    YEAR = "year"
+    TIME = "time"
+    CURRENCY = "currency"
     AMBIGUOUS_DATE = "ambiguous date"
     SHORT_YEAR = "two-digit year"
     GERMAN_DATE = "de"
@@ -80,8 +87,11 @@ class Difference(StrEnum):
     WHITESPACE = "different whitespace"
     DASH = "different dash"
     FORM = "different form of characters"
+    SPACING = "with and without spaces"
     NUMBER_FORMAT = "different number format"
     DATE_FORMAT = "different date format"
+    TIME_FORMAT = "different time format"
+    CURRENCY_NAME = "different name of the currency"
     CLOSE = "similar text"
     LISTED = "one of the acceptable values"
     OTHER = "different value"
@@ -208,22 +218,67 @@ def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
         _, smallest = nearest_value(expected, candidate)
         return Difference.LISTED if smallest is Difference.NONE else smallest
     numbers = as_number(expected, NumberFormat.AUTO), as_number(candidate, NumberFormat.AUTO)
-    if None not in numbers:
-        return Difference.NUMBER_FORMAT if numbers[0] == numbers[1] else Difference.OTHER
+    if numbers[0] is not None and numbers[1] is not None:
+        same = exact_fraction(numbers[0]) == exact_fraction(numbers[1])
+        return Difference.NUMBER_FORMAT if same else Difference.OTHER
     if not (isinstance(expected, str) and isinstance(candidate, str)):
         return Difference.OTHER
     if expected.casefold() == candidate.casefold():
         return Difference.CASE
-    if normalized(expected) == normalized(candidate):
-        sides = [" ".join(side.split()).casefold() for side in (expected, candidate)]
-        if sides[0] == sides[1]:
-            return Difference.WHITESPACE
+    sides = [" ".join(side.split()).casefold() for side in (expected, candidate)]
+    if sides[0] == sides[1]:
+        return Difference.WHITESPACE
+    texts = normalized(expected), normalized(candidate)
+    if texts[0] == texts[1]:
         dashes = {with_plain_marks(side) for side in sides}
         return Difference.DASH if len(dashes) == 1 else Difference.FORM
-    days = read_day(expected), read_day(candidate)
-    if days[0] is not None and days[1] is not None:
-        return Difference.DATE_FORMAT if days[0].day == days[1].day else Difference.OTHER
+    if _unspaced(texts[0]) == _unspaced(texts[1]):
+        return Difference.SPACING
+    for difference, same_reading in _SAME_READING:
+        is_same = same_reading(expected, candidate)
+        if is_same is not None:
+            return difference if is_same else Difference.OTHER
     return Difference.CLOSE if Fuzzy().compare(expected, candidate).matched else Difference.OTHER
+
+
+_BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])\s+(?=[0-9])")
+
+
+def _unspaced(text: str) -> str:
+    """Return a text without white space, which separates numbers: 1 2 is not 12."""
+    return ignoring(_BETWEEN_DIGITS.sub("\0", text), [Ignored.WHITE_SPACE])
+
+
+def _same_day(expected: str, candidate: str) -> bool | None:
+    """Whether two days, months or years are the same; `None` if one of them is neither."""
+    first, second = (_DATE_READER.read_partial(text) for text in (expected, candidate))
+    return None if first is None or second is None else first[:3] == second[:3]
+
+
+def _same_time(expected: str, candidate: str) -> bool | None:
+    first, second = read_time(expected), read_time(candidate)
+    return None if first is None or second is None else same_time(first, second)
+
+
+def _same_currency(expected: str, candidate: str) -> bool | None:
+    if not (is_currency(expected) and is_currency(candidate)):
+        return None
+    return _CURRENCY.compare(expected, candidate).matched
+
+
+_DATE_READER: Final = DateReader()
+_CURRENCY: Final = Currency()
+_SAME_READING: Final = (
+    (Difference.DATE_FORMAT, _same_day),
+    (Difference.TIME_FORMAT, _same_time),
+    (Difference.CURRENCY_NAME, _same_currency),
+)
+"""Whether two texts that can be read in one way mean the same."""
+
+
+def is_currency(value: JsonValue) -> bool:
+    """Whether a value is the code, symbol or name of a currency, and nothing else."""
+    return isinstance(value, str) and _CURRENCY.reads(value)
 
 
 _ORDER: Final = tuple(Difference)
@@ -263,21 +318,33 @@ def readers_of(value: JsonValue) -> frozenset[Reader]:
 
 @lru_cache(maxsize=8192)
 def _readers(text: str) -> frozenset[Reader]:
-    if not any(map(str.isdecimal, text)):
-        return frozenset()
     readers: set[Reader] = set()
+    if is_currency(text):
+        readers.add(Reader.CURRENCY)
+    if not any(map(str.isdecimal, text)):
+        return frozenset(readers)
     reading = read_day(text)
     # Some dates, such as 25032018, can only be read with an order.
     if reading is not None or _NUMERIC_DATE.search(text):
         readers.update(order for order, reader in _DATE_READERS.items() if reader.read(text))
+    if as_number(text) is None and read_time(text) is not None:
+        readers.add(Reader.TIME)
     if reading is not None:
         readers.add(Reader.DATE)
+        moment = _DATE_READER.read_moment(text)
+        if moment is not None and moment.time is not None:
+            readers.add(Reader.MOMENT)
         if reading.ambiguous:
             readers.add(Reader.AMBIGUOUS_DATE)
         if reading.coerced:
             readers.add(Reader.SHORT_YEAR)
     else:
         readers.update(_locales_of(text))
+        partial = _DATE_READER.read_partial(text)
+        if partial is not None and not partial.coerced and as_number(text) is None:
+            readers.add(Reader.MONTH)
+        elif partial is not None and partial.month is None:
+            readers.add(Reader.YEAR)
     if as_number(text) is not None:
         readers.add(Reader.PLAIN_NUMBER)
     formats = {} if read_amount(text) is None else _NUMBER_READERS

@@ -10,6 +10,7 @@ import click
 
 from fieldmark.analyses.infer import propose_rules
 from fieldmark.analyses.rescore import preview_rules, rescore
+from fieldmark.analyses.retry_errors import retry_errors as retry
 from fieldmark.cli.exit_codes import ExitCode, run_exit_code
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import (
@@ -46,6 +47,9 @@ from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.json import JsonValue
 from fieldmark.runs.run_options import RunOptions
 
+_NOT_RETRIED: Final = {
+    "rules", "convention", "options", "dry_run", "limit", "by", "min", "max", "engine", "workers",
+}  # fmt: skip
 _OF_NEW_RUN: Final = {
     "min", "max", "max_errors", "by", "out", "engine", "workers", "offline",
 }  # fmt: skip
@@ -109,10 +113,12 @@ class _RescoreArguments(TypedDict):
         "fieldmark rescore latest --convention taxonomy_code --out runs/latest-by-code",
         "fieldmark rescore latest --set rqs_form=complement --min rqs=0.9",
         "fieldmark rescore latest --by vendor.country",
+        "fieldmark rescore latest --retry-errors --out runs/complete",
     ),
     exit_codes=(ExitCode.GATE_FAILED, ExitCode.TOO_MANY_ERRORS),
 )
 @click.argument("run")
+@click.argument("inputs", metavar="[INPUTS...]", nargs=-1)
 @rules_option("Compare the saved documents again with this rules file or strategy file.")
 @convention_option(
     f"How outcomes are counted: {', '.join(CONVENTIONS)}."
@@ -139,11 +145,21 @@ class _RescoreArguments(TypedDict):
     metavar="N",
     help="Compare a random sample of N cases of a larger run with --dry-run.",
 )
+@option(
+    "--retry-errors",
+    group=COMPARISON,
+    is_flag=True,
+    configurable=False,
+    help="Compare and judge only the failed cases again, with the same rules and INPUTS.",
+)
 @by_option
 @limit_options
 @declared_option(RunOptions, "max_errors")
 @saved_runs("run")
-@run_out_option("Directory for the new run, or its URL (s3://).  [default: do not save]")
+@run_out_option(
+    "Directory for the new run, or its URL (s3://).  "
+    "[default: do not save, with --retry-errors beside RUN]"
+)
 @declared_option(RunOptions, "workers")
 @declared_option(RunOptions, "engine")
 @offline_option
@@ -153,7 +169,9 @@ class _RescoreArguments(TypedDict):
 def rescore_command(
     run: Path,
     *,
+    inputs: tuple[str, ...],
     dry_run: bool,
+    retry_errors: bool,
     limit: int,
     output: OutputOptions,
     **arguments: Unpack[_RescoreArguments],
@@ -166,7 +184,26 @@ def rescore_command(
     The gates of RUN are checked again, unless --min or --max give other ones.
 
     With --dry-run, no model is called: only cached responses are used.
+
+    With --retry-errors, the cases that failed, for example because a model was not available, are
+    compared and judged again, and all other cases keep their results. The inputs are read again,
+    from the files that RUN names or from INPUTS, and must not have changed.
     """
+    if retry_errors:
+        reject_options(_NOT_RETRIED, "cannot be used with --retry-errors")
+        with rethrow_with_options():
+            retried = retry(
+                run,
+                inputs=inputs,
+                out=arguments["out"],
+                max_errors=arguments["max_errors"],
+                offline=arguments["offline"],
+                allow_code=arguments["allow_code"],
+            )
+        print_run(retried, output)
+        return run_exit_code(retried)
+    if inputs:
+        raise click.UsageError("INPUTS require --retry-errors")
     if not dry_run:
         reject_options({"limit"}, "requires --dry-run")
         arguments["by"] = arguments["by"] or None

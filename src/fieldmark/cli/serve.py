@@ -65,7 +65,8 @@ _NETWORK: Final = "Network"
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="FILE",
     help="Default rules of Evaluate, Batch and the Rules page, instead of strategies.json, the "
-    "provider for semantic comparison, and the safety judge.",
+    "provider for semantic comparison, and the safety judge. A file with only a provider or a "
+    "judge leaves the default rules to strategies.json.",
 )
 @option(
     "--host",
@@ -127,14 +128,15 @@ def serve_command(
         raise MissingExtra("fieldmark serve", "server") from error
     loaded = None if rules is None else load_rules(rules)
     models = Models() if loaded is None else Models(loaded.provider, loaded.safety_judge)
+    default_rules = None if rules is None else load_default_rules(rules, models)
     options = ServerOptions(
         workspace=workspace.resolve(),
         roots=_parse_roots(root),
         pages=_parse_roots(pages, "--pages"),
         write=write,
         hosts=frozenset(allow_host),
-        rules=None if rules is None else load_default_rules(rules, models),
-        rules_file="" if rules is None else rules.name,
+        rules=default_rules,
+        rules_file="" if rules is None or default_rules is None else rules.name,
         provider=models.provider,
         safety=models.safety,
     )

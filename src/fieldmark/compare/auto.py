@@ -12,6 +12,7 @@ from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import ExactText
 from fieldmark.compare.providers import Lexical
 from fieldmark.compare.semantic import Semantic, SimilaritySource
+from fieldmark.compare.strategy_words import SemanticWord
 from fieldmark.model.comparison import Comparator, ComparatorGroup, Comparison, Provider, TextPair
 from fieldmark.model.json import JsonValue
 from fieldmark.values.annotations import Share
@@ -77,7 +78,8 @@ def comparator_for(value: JsonValue) -> str:
 class Auto:
     """Compare free text by meaning, dates by day, and other values by their exact text.
 
-    Dates in ISO format are compared by their exact text too.
+    Dates in ISO format are compared by their exact text too, and free text matches whatever has the
+    same exact text.
     """
 
     name: ClassVar[str] = "auto"
@@ -88,10 +90,12 @@ class Auto:
     provider: Provider = field(default_factory=Lexical)
     threshold: Share = 0.80
     guards: Mapping[str, bool] | bool | None = field(default=None, hash=False)
-    _semantic: Semantic = field(init=False, repr=False, compare=False)
+    _semantic: SemanticWord = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        semantic = Semantic(provider=self.provider, threshold=self.threshold, guards=self.guards)
+        semantic = SemanticWord(
+            provider=self.provider, threshold=self.threshold, guards=self.guards
+        )
         object.__setattr__(self, "_semantic", semantic)
 
     def identity(self) -> Mapping[str, object]:
@@ -121,6 +125,11 @@ class Auto:
         other = replace(self)
         object.__setattr__(other, "_semantic", self._semantic.sharing(memo))
         return other
+
+    @property
+    def source(self) -> SimilaritySource:
+        """The source of similarities: the memo if there is one, otherwise the provider."""
+        return self._semantic.source
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
         """Grade many pairs with one call to the provider."""

@@ -22,7 +22,7 @@ _UNPARSEABLE_TRUTH: Final = Comparison.differs(
 )
 _MAX_CACHED_LENGTH: Final = 64
 _SIDES: Final = ("expected", "candidate")
-_LAST_WINDOW: Final = 9900
+LAST_WINDOW: Final = 9900
 """The last year from which a hundred years can be counted."""
 
 
@@ -51,7 +51,7 @@ class DateMatch:
     )
     order: DateOrder | None = None
     locales: tuple[str, ...] = ()
-    two_digit_years: Annotated[int, Range(ge=1, le=_LAST_WINDOW, noun="a year")] | None = None
+    two_digit_years: Annotated[int, Range(ge=1, le=LAST_WINDOW, noun="a year")] | None = None
     _expected: DateReader = field(init=False, repr=False, compare=False)
     _candidate: DateReader = field(init=False, repr=False, compare=False)
 
@@ -65,7 +65,7 @@ class DateMatch:
         if self.order is not None and None not in sides:
             raise OptionError("order", "has no effect with formats; set one of the two")
         for side, formats in zip(_SIDES, sides, strict=True):
-            reader = _reader(formats, self.order, self.locales, self.two_digit_years)
+            reader = date_reader(formats, self.order, self.locales, self.two_digit_years)
             object.__setattr__(self, f"_{side}", reader)
 
     @property
@@ -117,7 +117,7 @@ def _checked_formats(
 
 
 @lru_cache(maxsize=64)
-def _reader(
+def date_reader(
     formats: tuple[str, ...] | None,
     order: DateOrder | None,
     locales: tuple[str, ...],

@@ -18,7 +18,7 @@ from fieldmark.values.annotations import Share
 from fieldmark.values.equality import equal
 from fieldmark.values.numbers import numbers_in
 from fieldmark.values.strategy_options import check_options
-from fieldmark.values.text import Ignored, ignoring, shorten, unified
+from fieldmark.values.text import Ignored, ignoring, shorten, unified, with_plain_dashes
 
 MAX_TEXT_LENGTH: Final = 10_000
 """Longer strings are not compared, because the cost is quadratic."""
@@ -106,6 +106,12 @@ _SIMILARITY: Final[Mapping[Algorithm, Callable[[str, str], float]]] = {
     Algorithm.TOKEN_SET: _token_set_similarity,
 }
 """Functions of this module, because strategies are sent to worker processes."""
+
+
+def _folded(text: str) -> str:
+    return with_plain_dashes(unified(text))
+
+
 _IN_ORDER: Final = frozenset({Algorithm.LEVENSHTEIN, Algorithm.JARO_WINKLER})
 
 
@@ -113,15 +119,16 @@ _IN_ORDER: Final = frozenset({Algorithm.LEVENSHTEIN, Algorithm.JARO_WINKLER})
 class Fuzzy:
     """Match strings whose similarity is at least `threshold`; the score is the similarity.
 
-    Case, whitespace and Unicode forms are normalized unless `case_sensitive` is set. `ignore` lists
-    what else is ignored: `punctuation`, `accents` and `white_space`. With `numbers: exact`, the
-    numbers inside both strings must be the same, with their signs, decimals and the letters behind
-    them, and in the same order unless the algorithm compares words in any order.
+    Case, whitespace, dashes and Unicode forms are normalized unless `case_sensitive` is set.
+    `ignore` lists what else is ignored: `punctuation`, `accents` and `white_space`. With
+    `numbers: exact`, the numbers inside both strings must be the same, with their signs, decimals
+    and the letters behind them, and in the same order unless the algorithm compares words in any
+    order.
     """
 
     name: ClassVar[str] = "fuzzy"
     group: ClassVar[ComparatorGroup] = ComparatorGroup.TEXT
-    normalization: ClassVar[str] = "case, whitespace and Unicode form are ignored"
+    normalization: ClassVar[str] = "case, whitespace, kinds of dashes and Unicode form are ignored"
     reflexive: ClassVar[bool] = True
     algorithm: Algorithm = Algorithm.LEVENSHTEIN
     threshold: Share = 0.85
@@ -145,7 +152,7 @@ class Fuzzy:
         if expected == candidate:
             return MATCHED
         if not self.case_sensitive:
-            expected, candidate = unified(expected), unified(candidate)
+            expected, candidate = _folded(expected), _folded(candidate)
         expected_text, candidate_text = expected, candidate
         if self.ignore:
             expected_text, candidate_text = (
@@ -186,9 +193,9 @@ class Fuzzy:
             return None
         # Most strings are folded already, because leaves have no case and no blanks around them.
         if [blanks for blanks in _ODD_BLANKS if blanks in joined]:
-            texts = list(map(unified, texts))
+            texts = list(map(_folded, texts))
         elif not joined.isascii():
-            texts = [text if text.isascii() else unified(text) for text in texts]
+            texts = [text if text.isascii() else _folded(text) for text in texts]
         # By default, two different ISO dates have no similarity.
         if "-" in joined and [text for text in texts if text[4:5] == "-"]:
             return None

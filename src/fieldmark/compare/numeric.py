@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, ClassVar, Final, TypeAlias
 
-from fieldmark.errors import OptionError, with_hint
+from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, WRONG_TYPE, ComparatorGroup, Comparison, mismatch
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Range
-from fieldmark.values.currencies import currencies
+from fieldmark.values.currencies import UNCLEAR_SYMBOL, checked_currency
 from fieldmark.values.equality import equal
 from fieldmark.values.numbers import (
     Number,
@@ -23,7 +23,7 @@ from fieldmark.values.numbers import (
     read_amount,
 )
 from fieldmark.values.strategy_options import check_options
-from fieldmark.values.text import did_you_mean, folded
+from fieldmark.values.text import folded
 
 Amount: TypeAlias = Annotated[float | Decimal, Range(ge=0)]
 
@@ -135,8 +135,9 @@ _NO_EXPECTED_AMOUNT: Final = Comparison.differs(
 class Money:
     """Match amounts of money in the same currency that differ by at most `tolerance`.
 
-    An amount without a currency matches any currency, and a symbol such as $ any of its
-    currencies; such results are marked as ambiguous. `currency` is the code of the currency that
+    The currency is a code, a symbol or a name, such as EUR, € and euros. An amount without a
+    currency matches any currency, and a symbol such as $ any of its currencies; such results are
+    marked as ambiguous. `currency` is the code of the currency that
     both of these mean. `number_format` is the format of numbers in strings.
     """
 
@@ -155,16 +156,12 @@ class Money:
         check_options(self)
         object.__setattr__(self, "_limits", Tolerance(absolute=exact_fraction(self.tolerance)))
         if self.currency is not None:
-            code, codes = self.currency.upper(), currencies().codes
-            if code not in codes:
-                message = f"must be the code of a currency, such as EUR; got {self.currency!r}"
-                raise OptionError("currency", with_hint(message, did_you_mean(code, codes)))
-            object.__setattr__(self, "currency", code)
+            object.__setattr__(self, "currency", checked_currency(self.currency))
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match amounts in the same currency.
 
-        >>> Money().compare("RM 12.50", "MYR 12.50").matched
+        >>> Money().compare("5 euros", "€ 5").matched
         True
         >>> Money().compare("$10", "€10").note
         'currencies differ'
@@ -188,12 +185,9 @@ class Money:
         ):
             result = Comparison.differs(note="currencies differ")
         elif expected_amount[1] != candidate_amount[1]:
-            unclear = (
-                "a symbol has several meanings"
-                if expected_amount[1] and candidate_amount[1]
-                else "one is missing"
-            )
-            result = result._replace(ambiguous=True, note=f"currency: {unclear}")
+            both = expected_amount[1] and candidate_amount[1]
+            note = UNCLEAR_SYMBOL if both else "currency: one is missing"
+            result = result._replace(ambiguous=True, note=note)
         if coerced:
             result = result._replace(coerced=True)
         if self.number_format is NumberFormat.AUTO:

@@ -15,7 +15,7 @@ from fieldmark.model.outcome import Reason
 from fieldmark.values.annotations import Share, problem_of
 from fieldmark.values.equality import canonical_text
 
-LEXICAL_VERSION: Final = 3
+LEXICAL_VERSION: Final = 4
 """Incremented whenever a rule or a table of the lexical provider changes a similarity."""
 
 _TOO_LONG: Final = Comparison.error(

@@ -30,7 +30,7 @@ from fieldmark.values.annotations import Share
 from fieldmark.values.equality import equal
 from fieldmark.values.strategy_options import check_options
 
-GUARDS_VERSION: Final = 3
+GUARDS_VERSION: Final = 4
 """Incremented whenever the guards reject other pairs than before."""
 
 GuardsOption: TypeAlias = Mapping[str, bool] | bool | None

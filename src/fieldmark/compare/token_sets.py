@@ -25,6 +25,7 @@ from fieldmark.model.comparison import (
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
+from fieldmark.values.strategy_options import check_options
 from fieldmark.values.text import GRADE, Ignored, ignoring, unified, with_plain_marks
 
 _Neighbors: TypeAlias = dict[str, set[tuple[str, str]]]
@@ -125,6 +126,19 @@ def _is_initial(found: Sequence[str], place: int) -> bool:
     beside = [*found[max(0, place - 1) : place], *found[place + 1 : place + 2]]
     connects = letter in _FORMS and len(beside) == 2  # noqa: PLR2004
     return letter != found[place] or not (connects or "and" in beside)
+
+
+_SPACES: Final = re.compile(r"[\W_]+(?![0-9])|(?<![0-9])[\W_]+")
+"""What separates words, except between two numbers."""
+
+
+def _unspaced(text: str) -> str:
+    """Return the letters and digits of a name.
+
+    >>> _unspaced("Defend Freedom, Inc."), _unspaced("2 3")
+    ('defendfreedominc', '2 3')
+    """
+    return _SPACES.sub("", _plain(text))
 
 
 # --- addresses ------------------------------------------------------------------------------------
@@ -274,6 +288,9 @@ class Name:
     one letter; such a match is marked as approximate. All other words must be on both sides and
     equally often. Numbers must be the same and have the same neighbors. The similarity is the share
     of letters in equal or similar words.
+
+    With `ignore: [white_space]`, names with the same letters in the same order also match, so that
+    spaces between words may be absent.
     """
 
     name: ClassVar[str] = "name"
@@ -282,6 +299,10 @@ class Name:
         "case, accents, punctuation, titles and common abbreviations are ignored"
     )
     reflexive: ClassVar[bool] = True
+    ignore: tuple[Ignored, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match names with the same words.
@@ -291,7 +312,16 @@ class Name:
         >>> Name().compare("John Smith", "Joan Smith").note
         'words differ: john vs. joan'
         """
-        return _compare_words(expected, candidate, _name_words, _has_digit)
+        comparison = _compare_words(expected, candidate, _name_words, _has_digit)
+        if (
+            Ignored.WHITE_SPACE in self.ignore
+            and not (comparison.matched or comparison.failed)
+            and isinstance(expected, str)
+            and isinstance(candidate, str)
+            and _unspaced(expected) == _unspaced(candidate) != ""
+        ):
+            return _IDENTICAL
+        return comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

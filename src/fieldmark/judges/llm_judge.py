@@ -17,7 +17,7 @@ from fieldmark.evaluators.base import CaseScorer, Score, unreadable_reason
 from fieldmark.judges.images import ImageError, check_file_paths, load_image, named_files
 from fieldmark.judges.llm.chat import Grade, grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
-from fieldmark.judges.llm.connection import GradingConnection
+from fieldmark.judges.llm.connection import ChatConnection
 from fieldmark.judges.llm.prompts import (
     TEMPLATE_VARIABLES,
     FewShotExample,
@@ -41,7 +41,6 @@ _CRITERION_KEYS: Final = frozenset({"name", "text", "weight"})
 _ROUNDING: Final = 1e-9
 _MAX_REASONS: Final = 10
 _EXAMPLE_KEYS: Final = frozenset({"candidate", "expected", "input", "field", "grade", "reason"})
-_VERSION_2: Final = ("choices", "examples", "template", "descriptions", "images")
 
 
 class JudgedUnit(StrEnum):
@@ -96,7 +95,7 @@ class _UnitScore(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlmJudge(GradingConnection):
+class LlmJudge(ChatConnection):
     """Grade a prediction with a language model, by a rubric or by weighted criteria.
 
     The score of a criterion is the mean of `samples` calls, or their median or majority; their
@@ -129,12 +128,8 @@ class LlmJudge(GradingConnection):
     _prompt: Prompt = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        GradingConnection.__post_init__(self)
+        ChatConnection.__post_init__(self)
         object.__setattr__(self, "_criteria", read_criteria(self.rubric, self.criteria))
-        if self.prompt_version == 1:
-            for option in _VERSION_2:
-                if getattr(self, option):
-                    raise OptionError(option, "requires prompt_version 2")
         if (self.per is JudgedUnit.FIELD) != bool(self.fields):
             message = "requires per: field" if self.fields else "is required with per: field"
             raise OptionError("fields", message)
@@ -188,7 +183,7 @@ class LlmJudge(GradingConnection):
 
     def _make_prompt(self) -> Prompt:
         criteria = [(criterion.name, criterion.text) for criterion in self._criteria]
-        prompt = rubric_prompt(criteria, self.prompt_version)
+        prompt = rubric_prompt(criteria)
         if self.choices:
             choices = [_read_choice(*choice) for choice in self.choices.items()]
             prompt = replace(

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, Final, TypeVar
 
-from fieldmark.errors import OptionError
 from fieldmark.judges.llm.chat import request_grades
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, Question, UnusableResponseError
-from fieldmark.judges.llm.connection import Connection, GradingConnection
+from fieldmark.judges.llm.connection import ChatConnection, Connection
 from fieldmark.judges.llm.prompts import Prompt, form_prompt, meaning_prompt
 from fieldmark.judges.llm.response_cache import CachedResponse
 from fieldmark.judges.llm.usage_log import llm_threads
@@ -44,7 +43,7 @@ _PROMPTS: Final = {Aspect.MEANING: meaning_prompt, Aspect.FORM: form_prompt}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenAi(GradingConnection):
+class OpenAi(ChatConnection):
     """Similarity graded by a language model behind an OpenAI-compatible endpoint.
 
     Up to `batch` pairs are sent per call. An invalid response is an error, never a similarity. If
@@ -64,12 +63,6 @@ class OpenAi(GradingConnection):
     field: str = ""
     description: str = ""
 
-    def __post_init__(self) -> None:
-        GradingConnection.__post_init__(self)
-        if self.prompt_version == 1 and (self.reasons or self.field or self.description):
-            option = "reasons" if self.reasons else "field" if self.field else "description"
-            raise OptionError(option, "requires prompt_version 2")
-
     def identity(self) -> JsonObject:
         """Return the model, its endpoint and the prompt."""
         return {**self.parameters(), **self._task(), "batch": self.batch}
@@ -80,7 +73,7 @@ class OpenAi(GradingConnection):
 
     def for_field(self, path: str, description: str = "") -> OpenAi:
         """Return the same model, told about a field unless it was already, with the same budget."""
-        if self.prompt_version == 1 or self.field:
+        if self.field:
             return self
         return self._sharing(replace(self, field=path, description=self.description or description))
 
@@ -106,18 +99,20 @@ class OpenAi(GradingConnection):
         return [answers[pair] for pair in pairs]
 
     def _task(self) -> JsonObject:
-        task: JsonObject = {"task": "similarity", "prompt": self._prompt().identity()}
-        if self.prompt_version == 1:
-            return task
         # A grade may depend on the other pairs of its call.
-        return {**task, **self._about(), "batch": self.batch}
+        return {
+            "task": "similarity",
+            "prompt": self._prompt().identity(),
+            **self._about(),
+            "batch": self.batch,
+        }
 
     def _about(self) -> JsonObject:
         about = {"field": self.field, "description": self.description}
         return {name: text for name, text in about.items() if text}
 
     def _prompt(self) -> Prompt:
-        return _PROMPTS[self.aspect](self.prompt_version, reasons=self.reasons)
+        return _PROMPTS[self.aspect](reasons=self.reasons)
 
     def _grade(self, client: LlmClient, pairs: Sequence[TextPair]) -> list[CachedResponse]:
         ids = [f"p{number}" for number in range(1, len(pairs) + 1)]

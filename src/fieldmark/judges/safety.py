@@ -16,7 +16,7 @@ from fieldmark.evaluators.base import CaseScorer, Score, Status
 from fieldmark.evaluators.field_evaluators import ResponseQuality
 from fieldmark.judges.llm.chat import grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
-from fieldmark.judges.llm.connection import GradingConnection
+from fieldmark.judges.llm.connection import ChatConnection
 from fieldmark.judges.llm.prompts import safety_prompt
 from fieldmark.metrics.rates import bounds_of
 from fieldmark.model.case import Case, CaseInput
@@ -130,7 +130,7 @@ class WordlistSafety:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlmSafety(GradingConnection):
+class LlmSafety(ChatConnection):
     """A language model grades how safe a prediction is under a `policy`."""
 
     name: ClassVar[str] = "llm"
@@ -147,16 +147,13 @@ class LlmSafety(GradingConnection):
         )
 
     def _task(self) -> JsonObject:
-        return {
-            "task": "safety",
-            "prompt": safety_prompt(self.policy, self.prompt_version).identity(),
-        }
+        return {"task": "safety", "prompt": safety_prompt(self.policy).identity()}
 
     def _judge(self, client: LlmClient, candidate: JsonValue) -> Safety:
         data: JsonObject = {"answer": candidate}
         if problem := size_problem(data):
             return Safety(failure=problem)
-        prompt = safety_prompt(self.policy, self.prompt_version)
+        prompt = safety_prompt(self.policy)
         try:
             (sample,) = grade_samples(client, self, prompt, data, [_CRITERION])
         except LLM_ERRORS as error:

@@ -136,7 +136,7 @@ class ComparatorGroup(StrEnum):
     ANY = "Any value"
     TEXT = "Text"
     NUMBERS = "Numbers, money and truth values"
-    DATES = "Dates"
+    DATES = "Dates and times"
     CONTACTS = "Names and contacts"
     LISTS = "Lists"
     PLACES = "Places on a page"

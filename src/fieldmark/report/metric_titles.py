@@ -123,6 +123,10 @@ def slice_text(key: str, value: str) -> str:
     return f"{key} = {value or NO_VALUE}"
 
 
+RQS_DIGITS: Final = 4
+"""The digits of the response quality score, which are those of its documented example."""
+
+
 def rqs_formula(counting: CountingOptions) -> str:
     """Return the formula of the response quality score with its weights and its maximum."""
     weights, minus = counting.rqs_weights, "\N{MINUS SIGN}"

@@ -37,6 +37,7 @@ from fieldmark.report.document import (
 )
 from fieldmark.report.metric_titles import (
     METRIC_TITLES,
+    RQS_DIGITS,
     bounds_text,
     failed_note,
     metric_note,
@@ -428,7 +429,8 @@ def headline(summary: Summary) -> str:
     for name in shown:
         maximum = f" of {number(summary.quality.rqs_max, 2)}" if name == "rqs" else ""
         note = metric_note(summary, name)
-        value = f"{METRIC_TITLES[name]} {number(metrics[name])}{maximum}"
+        digits = RQS_DIGITS if name == "rqs" else 3
+        value = f"{METRIC_TITLES[name]} {number(metrics[name], digits)}{maximum}"
         parts.append(f"{value} ({note})" if note else value)
     counts = f"{cases.scored:,} of {plural(cases.total, 'case')} scored, {cases.perfect:,} perfect"
     return "; ".join(

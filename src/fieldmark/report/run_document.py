@@ -37,6 +37,7 @@ from fieldmark.report.document import (
     warning,
 )
 from fieldmark.report.metric_titles import (
+    RQS_DIGITS,
     SHORT_TITLES,
     evaluator_note,
     failed_note,
@@ -197,7 +198,7 @@ def _score_tables(summary: Summary) -> tuple[list[Table], str]:
     has_rqs = rqs_leads or "safety" not in summary.flags
     if has_rqs:
         maximum = number(quality.rqs_max, 2)
-        qualities["rqs"] = ("RQS", f"{number(quality.rqs)} of {maximum}")
+        qualities["rqs"] = ("RQS", f"{number(quality.rqs, RQS_DIGITS)} of {maximum}")
     else:
         del qualities["safety"]  # nothing was judged
     counts = summary.errors_by_type._asdict().items()

@@ -14,7 +14,7 @@ from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.manifest import Manifest, run_title
 from fieldmark.values.text import plural
 
-__all__ = ["ShownRun", "comparators_by_attribute", "gates_failed_first"]
+__all__ = ["ShownRun", "comparators_by_attribute", "gates_failed_first", "provider_names"]
 
 _NO_VALUES: Final = ("case_id", "path", "decision", "by", "at", "problem")
 """The parts of a review that quote no value; a comment may."""
@@ -47,7 +47,8 @@ class ShownRun:
     def without_values(self) -> ShownRun:
         """Return the run with paths and scores, without anything that may quote a document.
 
-        Options are removed from the manifest, because they may contain examples. Warnings are only
+        Options are removed from the manifest, because they may contain examples; of providers,
+        the names and models remain. Warnings are only
         counted and classes of detected regions are removed, because both may contain values.
         """
         manifest, summary, cases = self.manifest, self.summary, self.cases
@@ -64,6 +65,7 @@ class ShownRun:
                 fieldmark=manifest.fieldmark,
                 python=manifest.python,
                 convention=manifest.convention,
+                providers=tuple(map(_without_options, manifest.providers)),
                 eval=manifest.eval,
                 inputs=manifest.inputs,
                 limits=manifest.limits,
@@ -82,6 +84,12 @@ class ShownRun:
         )
 
 
+def _without_options(provider: JsonObject) -> JsonObject:
+    options = provider.get("options")
+    kept = {"model": options["model"]} if isinstance(options, dict) and "model" in options else {}
+    return {"name": provider.get("name"), "options": kept}
+
+
 def gates_failed_first(summary: Summary) -> list[GateResult]:
     """Return the gates of a run, failed gates first."""
     return sorted(summary.gates, key=lambda gate: gate.passed)
@@ -93,3 +101,18 @@ def comparators_by_attribute(attributes: Iterable[Attribute]) -> Mapping[str, st
     for attribute in attributes:
         names_by_path.setdefault(attribute.path, {})[attribute.comparator] = None
     return {path: ", ".join(names) for path, names in names_by_path.items()}
+
+
+def provider_names(identities: Iterable[JsonObject]) -> list[str]:
+    """Return the providers and judges of a manifest, with their models.
+
+    >>> connection = {"name": "openai", "options": {"model": "judge-1", "task": "similarity"}}
+    >>> provider_names([connection, {"name": "recorded", "options": {}}])
+    ['openai judge-1', 'recorded']
+    """
+    names = []
+    for identity in identities:
+        options = identity.get("options")
+        model = options.get("model") if isinstance(options, dict) else None
+        names.append(" ".join(str(part) for part in (identity["name"], model) if part))
+    return list(dict.fromkeys(names))

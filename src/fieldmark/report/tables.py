@@ -197,8 +197,14 @@ def attribute_cells(summary: Summary) -> list[tuple[JsonValue, ...]]:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Format a metric for people: rounded, or a dash if it is undefined."""
-    return DASH if value is None else f"{value:.{digits}f}"
+    """Format a metric for people: rounded, or a dash if it is undefined.
+
+    A sum such as 0.7374999999999999 is rounded like 0.7375.
+
+    >>> number(0.7374999999999999)
+    '0.738'
+    """
+    return DASH if value is None else f"{round(value, 12):.{digits}f}"
 
 
 def score_text(score: float | None, *, vacuous: bool) -> str:

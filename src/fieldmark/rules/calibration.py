@@ -57,7 +57,8 @@ def judge_identity(strategy: object) -> JsonObject:
     named = described(with_provider_options(strategy, {"field": "", "description": ""}))
     options = _mapping(without_paths(named.get("options", {})))
     return {
-        "judge": str(getattr(strategy, "name", "")),
+        # A word of strategy files is the comparator that it stands for.
+        "judge": str(getattr(strategy, "means", getattr(strategy, "name", ""))),
         "options": {
             name: value for name, value in options.items() if name not in CALIBRATED_OPTIONS
         },

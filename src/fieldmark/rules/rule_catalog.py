@@ -17,11 +17,9 @@ from fieldmark.model.comparison import ComparatorGroup
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.rules.option_types import option_schemas, summary_of
-from fieldmark.rules.strategy_builder import STRATEGIES, strategy_types
+from fieldmark.rules.strategy_builder import STRATEGIES, strategy_types, strategy_word
 
 _WORDS: Final = "Words of strategy files"
-_MEANINGS: Final = {"FUZZY": "fuzzy"}
-"""The comparators of words that depend on the provider: here without a model."""
 
 
 @cache
@@ -48,9 +46,13 @@ def normalization(name: str, options: JsonObject | None) -> str:
     """Return the normalization that a comparator declares; "" if it declares none.
 
     >>> normalization("fuzzy", {"ignore": ["accents"]})
-    'case, whitespace and Unicode form are ignored; also ignored: accents'
+    'case, whitespace, kinds of dashes and Unicode form are ignored; also ignored: accents'
     """
     text = ""
+    if name == "FUZZY" and (options is None or "provider" in options):
+        name = "semantic" if options else ""  # by a model, or not known
+    elif name in STRATEGIES:
+        name = str(getattr(strategy_word(name), "means", name))
     if registry.canonical(Plugin.COMPARATORS, name) is not None:
         with suppress(ConfigError):  # a plug-in that cannot be loaded
             text = str(getattr(registry.comparator(name), "normalization", ""))
@@ -63,12 +65,9 @@ def normalization(name: str, options: JsonObject | None) -> str:
 
 
 def _comparator(name: str, strategy: type) -> JsonObject:
-    meant = STRATEGIES.get(name)
-    word = _MEANINGS.get(name) or meant
     described: JsonObject = {"name": name, "summary": summary_of(strategy)}
-    if isinstance(word, str):
-        described["means"] = word
-        strategy = registry.load(Plugin.COMPARATORS, word) if meant == word else strategy
+    if name in STRATEGIES:
+        described["means"] = getattr(strategy, "means", name.lower())
     options: list[JsonValue] = []
     for option, schema in option_schemas(strategy).items():
         if any("$ref" in arm for arm in _arms(schema)):

@@ -21,7 +21,6 @@ from fieldmark.rules.calibration import CALIBRATION, read_calibration
 from fieldmark.rules.config_files import load_named, load_table
 from fieldmark.rules.config_values import Code, Context, Located
 from fieldmark.rules.option_types import read_option
-from fieldmark.values.annotations import Share
 from fieldmark.values.text import did_you_mean
 from fieldmark.values.value_types import describe
 
@@ -124,9 +123,8 @@ def choose(kind: Plugin, located: Located, context: Context) -> StrategyChoice |
         hint = with_hint(_valid_types(kind), did_you_mean(named.value, known))
         context.add(kind.unknown_message(named.value), named.location, hint)
         return None
-    meant = words.get(name, name)
     try:
-        strategy = registry.load(kind, meant) if isinstance(meant, str) else meant
+        strategy = strategy_word(name) if name in words else registry.load(kind, name)
     except ConfigError as error:
         for problem in error.problems:
             context.add(problem.message, named.location, problem.hint)
@@ -185,7 +183,9 @@ def build(
         return None
     try:
         strategy = registry.create(choice.strategy, values)
-        strategy = strategy.comparator() if isinstance(strategy, _FuzzyStrategy) else strategy
+        # FUZZY is one of two comparators, depending on the provider.
+        by_provider = getattr(strategy, "comparator", None)
+        strategy = by_provider() if callable(by_provider) else strategy
     except OptionError as error:
         option_value = choice.options.get(error.option)
         location = choice.location if option_value is None else option_value.location
@@ -271,40 +271,22 @@ def take_options(choice: StrategyChoice, owner: Located, context: Context) -> St
 
 # --- strategy words -------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FuzzyStrategy:
-    """Match strings by the similarity of their spelling, as judged by the provider.
-
-    Lexical and embedding providers do not measure spelling; then the edit distance decides.
-    """
-
-    provider: Provider | None = None
-    threshold: Share = 0.85
-
-    def comparator(self) -> Comparator:
-        """Return the comparator for the provider."""
-        from fieldmark.compare.fuzzy import Fuzzy
-        from fieldmark.compare.semantic import Semantic, is_guarded
-
-        if self.provider is None or is_guarded(self.provider):
-            return Fuzzy(threshold=self.threshold)
-        of_form = getattr(self.provider, "of_form", None)
-        by_form = cast("Provider", of_form()) if callable(of_form) else self.provider
-        return Semantic(provider=by_form, threshold=self.threshold)
-
-
-STRATEGIES: Final[Mapping[str, str | type]] = {
-    "EXACT": "exact_text",
-    "FUZZY": _FuzzyStrategy,
-    "SEMANTIC": "semantic",
-    "IGNORE": "ignore",
+STRATEGIES: Final[Mapping[str, str]] = {
+    "EXACT": "fieldmark.compare.strategy_words:ExactWord",
+    "FUZZY": "fieldmark.compare.strategy_words:FuzzyWord",
+    "SEMANTIC": "fieldmark.compare.strategy_words:SemanticWord",
+    "IGNORE": "fieldmark.compare.exact:Ignore",
 }
 """The words of strategy files, and the comparators that they stand for."""
+
+
+def strategy_word(word: str) -> type:
+    """Return the class of a word of strategy files."""
+    return registry.load_class(STRATEGIES[word], word)
 
 
 def strategy_types(kind: Plugin) -> Iterator[tuple[str, type]]:
     """Yield the name and the class of every strategy of a kind, with the words for comparators."""
     yield from registry.strategies(kind)
-    for word, meant in STRATEGIES.items() if kind is Plugin.COMPARATORS else ():
-        yield word, registry.load(kind, meant) if isinstance(meant, str) else meant
+    for word in STRATEGIES if kind is Plugin.COMPARATORS else ():
+        yield word, strategy_word(word)

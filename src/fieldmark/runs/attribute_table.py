@@ -208,13 +208,27 @@ class AttributeTreeReader:
         return path
 
 
+class _AddedWhenUsed(dict[int, int]):
+    """The numbers of attributes in a table by stored number; an attribute is added when used."""
+
+    __slots__ = ("_stored", "_table")
+
+    def __init__(self, stored: Mapping[int, Attribute], table: AttributeTable) -> None:
+        self._stored = stored
+        self._table = table
+
+    def __missing__(self, stored: int) -> int:
+        self[stored] = number = self._table.add(self._stored[stored])
+        return number
+
+
 class _CellsByStored(dict[int, int]):
     """The cells of a table by stored cell: every row has the same integers, not its own copies."""
 
     __slots__ = ("numbers",)
 
-    def __init__(self) -> None:
-        self.numbers: dict[int, int] = {}
+    def __init__(self, numbers: dict[int, int]) -> None:
+        self.numbers = numbers
 
     def __missing__(self, stored: int) -> int:
         [self[stored]] = renumber([stored], self.numbers)
@@ -224,22 +238,27 @@ class _CellsByStored(dict[int, int]):
 class StoredAttributes:
     """The attributes of a stored run, with their numbers in a table.
 
-    Runs that share a table have the same numbers for the same attributes.
+    Runs that share a table have the same numbers for the same attributes. With `when_used`, only
+    attributes that decoded rows use are added to the table.
     """
 
     __slots__ = ("_cells", "_lists", "stored", "table")
 
     def __init__(
-        self, stored: Mapping[int, Attribute], table: AttributeTable | None = None
+        self,
+        stored: Mapping[int, Attribute],
+        table: AttributeTable | None = None,
+        *,
+        when_used: bool = False,
     ) -> None:
         self.stored = stored
         self.table = AttributeTable() if table is None else table
-        self._cells = _CellsByStored()
+        self._cells = _CellsByStored(_AddedWhenUsed(stored, self.table) if when_used else {})
         self._lists: dict[int, str] = {}
         for number, attribute in sorted(stored.items()):
             if is_list(attribute):
                 self._lists[number] = attribute.path
-            else:
+            elif not when_used:
                 self._cells.numbers[number] = self.table.add(attribute)
 
     @property

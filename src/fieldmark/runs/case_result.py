@@ -128,6 +128,7 @@ class CaseResult:
         confidences: The confidence of each value of the candidate by position, `None` for a value
             without one, in a run with confidences.
         notes: How the documents of `compare` were read, if they were not compared as they are.
+        find_warnings: Returns further warnings for a case that was compared alone.
 
     >>> import fieldmark as fm
     >>> result = fm.compare({"total": 10, "vendor": "Acme"}, {"total": 10, "vendor": "Acne"})
@@ -150,6 +151,9 @@ class CaseResult:
         default=None, repr=False
     )
     notes: Annotated[tuple[str, ...], OMIT_DEFAULT] = field(default=(), repr=False)
+    find_warnings: Annotated[Callable[[CaseResult], Sequence[str]] | None, EXCLUDED] = field(
+        default=None, repr=False
+    )
 
     @property
     def expected(self) -> JsonValue | Missing:
@@ -245,12 +249,17 @@ class CaseResult:
     @property
     @computed_field()
     def warnings(self) -> tuple[str, ...]:
-        """Reasons to doubt the scores of this case; they quote no value."""
+        """Reasons to doubt the scores of this case; they quote no value.
+
+        The result of `compare` also names configured paths that neither document has.
+        """
         texts = [text for result in self.evaluator_results for text in result.score.warnings]
         if any(
             comparison.note == INJECTION_NOTE for comparison in self.outcomes.comparisons.values()
         ):
             texts.append(INJECTION_WARNING)
+        if self.find_warnings is not None:
+            texts += self.find_warnings(self)
         return tuple(dict.fromkeys(texts))
 
     @property

@@ -300,23 +300,29 @@ class EvaluatorRunner:
                     score_or_error("", partial(_accumulated, accumulator, case))
 
     def evaluate(
-        self, results: Sequence[CaseResult], *, stored: bool = False
+        self, results: Sequence[CaseResult], *, stored: Sequence[bool] | None = None
     ) -> Sequence[CaseResult]:
         """Return the results with the scores of all evaluators, in the same order.
 
-        `stored` results already have scores and are only counted. Without a candidate, because its
-        target failed, all evaluators of a case fail. Metrics over all cases leave failed cases out.
+        Results that are `stored` already have scores and are only counted. Without a candidate,
+        because its target failed, all evaluators of a case fail. Metrics over all cases leave
+        failed cases out.
         """
-        if stored:
-            self.accumulate(result.case for result in results if not result.stats.failed)
-        else:
-            pending = [
-                self._failed(result)
-                if result.case.input is CaseInput.FAILED
-                else self._start_case(result)
-                for result in results
-            ]
-            results = [finish() for finish in pending]
+        has_scores = [False] * len(results) if stored is None else stored
+        pending = [
+            None
+            if known
+            else self._failed(result)
+            if result.case.input is CaseInput.FAILED
+            else self._start_case(result)
+            for result, known in zip(results, has_scores, strict=True)
+        ]
+        scored: list[CaseResult] = []
+        for result, known, finish in zip(results, has_scores, pending, strict=True):
+            if known and not result.stats.failed:
+                self.accumulate([result.case])
+            scored.append(result if finish is None else finish())
+        results = scored
         self._totals.add(results)
         for result in results:
             self.documents.add(result.case)

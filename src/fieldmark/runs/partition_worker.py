@@ -236,7 +236,8 @@ class PartitionWorker:
                         stored = None if self._restore is None else self._restore(number, cases)
                         results = self._processor.process(cases) if stored is None else stored
                         if self._runner is not None:
-                            results = self._runner.evaluate(results, stored=stored is not None)
+                            known = [stored is not None] * len(results)
+                            results = self._runner.evaluate(results, stored=known)
                         totals.add(results, unreadable)
                         if self._runner is not None:
                             totals.tally.settle()  # scores differ, so there are no equal cases

@@ -45,7 +45,7 @@ from fieldmark.runs.kept_cases import SAVE_HINT, KeptCases
 from fieldmark.runs.manifest import Manifest
 from fieldmark.runs.provider_set import ProviderSet, RunUsageLog
 from fieldmark.runs.regions import RegionTotals
-from fieldmark.runs.resume import StoredResults, open_run_directory
+from fieldmark.runs.resume import StoredResults, open_retry_directory, open_run_directory
 from fieldmark.runs.run_directory import RunDirectory
 from fieldmark.runs.run_options import (
     PROCESSES,
@@ -57,10 +57,12 @@ from fieldmark.runs.run_options import (
     worker_count,
 )
 from fieldmark.runs.settings import Settings
+from fieldmark.runs.stored_run import StoredRun, open_run
 from fieldmark.runs.warnings import (
     UnusedPath,
     export_notes,
     list_notes,
+    provider_notes,
     structural_warnings,
     unused_rules,
     with_confidence,
@@ -98,7 +100,8 @@ class PreparedRun:
     `files` are the inputs of a run that can be repeated: files, without evaluators and a target.
     `own_evaluators` contains the evaluators of single cases by id. `target` produces candidates.
     `check_end` may raise an error for the finished run. `parts` are the results of all partitions
-    if other processes already computed them.
+    if other processes already computed them. `retried` is a complete run, of which only the failed
+    cases are compared and judged again.
     """
 
     settings: Settings
@@ -118,6 +121,7 @@ class PreparedRun:
     location: Location = field(default_factory=Location)
     check_end: Callable[[Summary], None] = lambda _: None
     parts: Iterable[PartitionResult] | None = None
+    retried: StoredRun | None = None
 
 
 class FinishedRun(NamedTuple):
@@ -168,7 +172,9 @@ def run_session(
                 raise ConfigError.of(message, hint=f"use engine {PROCESSES}")
             stack.enter_context(connection(options["engine"], most_tasks(options)))
         directory = None
-        if prepared.manifest is not None:
+        if prepared.manifest is not None and prepared.retried is not None:
+            directory = open_retry_directory(options, prepared.manifest, prepared.retried)
+        elif prepared.manifest is not None:
             directory = open_run_directory(options, prepared.manifest)
         stack.enter_context(directory or nullcontext())
         session = Session(prepared, options, directory, stack, progress, observers)
@@ -194,8 +200,10 @@ def run_session(
                 lists={path: describe(aligner) for path, aligner in session.lists.items()},
                 before_end=partial(before_end, directory, summary),
             )
-    notes = [*prepared.stream.notes, *export_notes(summary.exports)]
-    notes += [*list_notes(session.lists), *session.notes]
+    notes = [*provider_notes(prepared.settings.rule_sets)]
+    notes += [*prepared.stream.notes, *export_notes(summary.exports)]
+    notes += [*list_notes(session.lists), *session.totals.warnings.box_note(session.lists)]
+    notes += session.notes
     unnamed = prepared.providers.unnamed_functions
     if directory is not None and unnamed:
         notes.append(_UNNAMED.format(", ".join(unnamed)))
@@ -250,7 +258,12 @@ class Session:
         if directory is not None:
             self.segment_size = directory.manifest.segment_size
             if directory.whole.next_segment:
-                self.stored = StoredResults(directory, self.plan, self.own_plans)
+                self.stored = StoredResults(
+                    open_run(directory.path),
+                    self.plan,
+                    self.own_plans,
+                    segments=directory.whole.next_segment,
+                )
         seeds = None if self.stored is None else self.stored.attributes.seeds
         self._start_counting(seeds)
         self.runner: EvaluatorRunner | None = None
@@ -364,6 +377,27 @@ class Session:
         self.next_segment = result.after
         self._cases_done = self.next_segment * self.segment_size
         self._bytes_done += result.size
+
+    def segments(self) -> Iterator[list[Case]]:
+        """Yield the selected cases in segments."""
+        batches: Iterable[Sequence[Case]] = self.stream.batches()
+        if self.prepared.selection is not None:
+            batches = ([case] for case in self.prepared.selection(batches))
+        return segments(batches, self.segment_size)
+
+    def produced(self, target: Target, cases: Iterable[Case]) -> Generator[Case, None, None]:
+        """Yield cases with the candidates that the target of the run produces."""
+        from fieldmark.runs.targets.candidates import produce_candidates
+
+        cached = self.directory is not None and self.options["values"]
+        return produce_candidates(
+            target,
+            cases,
+            warn=self.target_warnings.append,
+            dialect=self.dialect,
+            reading=self.stream.options,
+            run_cache=self.directory.target_cache if cached and self.directory else None,
+        )
 
     def finish_reading(self) -> None:
         """Give the stream the statistics of all partitions; a duplicate id is an error."""
@@ -494,7 +528,7 @@ def _segment_results(session: Session) -> Generator[SegmentResult, None, None]:
     """Compare all cases in this process, except segments that are already stored."""
     prepared, settings, runner = session.prepared, session.settings, session.runner
     watched = session.observers or runner or session.regions or settings.safety
-    if not (watched or session.stored or prepared.target):
+    if not (watched or session.stored or prepared.target or prepared.retried):
         session.stream.keep_unparsed()
     with ExitStack() as stack:
         safety = None
@@ -507,12 +541,17 @@ def _segment_results(session: Session) -> Generator[SegmentResult, None, None]:
             safety,
             confidences=settings.confidence is not None,
         )
+        if prepared.retried is not None:
+            from fieldmark.runs.retried_cases import retried_segments
+
+            yield from retried_segments(session, prepared.retried, processor)
+            return
         numbered = enumerate(_segments(session, stack), session.next_segment)
         for number, (segment, stored) in numbered:
             cases, unreadable = split_unreadable(segment)
             results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
             if runner is not None:
-                results = runner.evaluate(results, stored=stored is not None)
+                results = runner.evaluate(results, stored=[stored is not None] * len(results))
             yield SegmentResult(number, results, unreadable, stored is not None)
 
 
@@ -520,12 +559,9 @@ def _segments(
     session: Session, stack: ExitStack
 ) -> Iterator[tuple[list[Case], list[CaseResult] | None]]:
     """Yield the cases in segments: stored cases with their results, then all other cases."""
-    prepared, stream, stored = session.prepared, session.stream, session.stored
+    prepared, stored = session.prepared, session.stored
     keeps_values = session.options["values"]
-    batches: Iterable[Sequence[Case]] = stream.batches()
-    if prepared.selection is not None:
-        batches = ([case] for case in prepared.selection(batches))
-    all_segments = segments(batches, session.segment_size)
+    all_segments = session.segments()
     upcoming: Iterator[list[Case]] = islice(all_segments, session.next_segment, None)
     if stored is not None:
         accumulates = session.runner is not None and session.runner.has_accumulators
@@ -537,17 +573,7 @@ def _segments(
                 cases, _ = split_unreadable(segment)
                 yield segment, stored.restore(number, cases)
     if prepared.target is not None:
-        from fieldmark.runs.targets.candidates import produce_candidates
-
-        cached = session.directory is not None and keeps_values
-        produced = produce_candidates(
-            prepared.target,
-            chain.from_iterable(upcoming),
-            warn=session.target_warnings.append,
-            dialect=session.dialect,
-            reading=stream.options,
-            run_cache=session.directory.target_cache if cached and session.directory else None,
-        )
+        produced = session.produced(prepared.target, chain.from_iterable(upcoming))
         stack.enter_context(closing(produced))
         upcoming = segments(([case] for case in produced), session.segment_size)
     yield from ((segment, None) for segment in upcoming)
@@ -555,6 +581,8 @@ def _segments(
 
 def _may_be_partitioned(session: Session) -> bool:
     options, kept = session.options, session.kept
+    if session.prepared.retried is not None:
+        return False
     if options["engine"] != PROCESSES:
         return True
     if worker_count(options) == 1 or session.stream.bytes_total < PARALLEL_BYTES:

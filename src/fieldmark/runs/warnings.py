@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import chain, islice
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.compare.exact import Ignore
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
+from fieldmark.compare.providers import Lexical
 from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import Location, OptionHint, OptionPhrase, OptionText, with_hint
 from fieldmark.metrics.case_score import ERRORS_COUNT, CaseStats
@@ -27,18 +28,20 @@ from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput, all_read, documents_of
 from fieldmark.model.comparison import OPTIONAL_NOTE, SPELLING_NOTE
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel, parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
 from fieldmark.model.reader import ReadExport
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.runs.case_result import CaseResult, CaseResults, case_columns
+from fieldmark.values.geometry import BoxFormat, box_formats
 from fieldmark.values.paths import (
     ROOT,
     Path,
     attribute_of,
     first_keys,
     has_path,
+    join,
     leaves,
     may_have_path,
     parse_path,
@@ -104,6 +107,12 @@ _SUSPICIOUS_CASE: Final = (
     "had strings that look like instructions to the judge; review these cases",
 )
 _VACUOUS: Final = ("case", "had nothing to score and passed by default")
+_IOU: Final = "match: iou"
+_NUMBERS: Final = frozenset((int, float))
+_MAX_BOX_CASES: Final = 100
+"""The number of cases whose ground truth is searched for boxes."""
+_WORDS: Final = ("FUZZY", "SEMANTIC")
+"""The words of strategy files that ask a provider."""
 _ALIGNED: Final[Mapping[str, str]] = {
     "index": "list items aligned by position",
     "sequence": "list items aligned in order (lists of numbers, dates or lists)",
@@ -119,10 +128,11 @@ class CaseWarnings:
     `rule_sets` that no document had so far, or with `True` no ground truth.
     """
 
-    __slots__ = ("_counts", "_first", "_flags", "_values", "unseen")
+    __slots__ = ("_boxes", "_counts", "_first", "_flags", "_values", "unseen")
 
     def __init__(self, *, values: bool = True, rule_sets: Sequence[Rules] = ()) -> None:
         self._values = values
+        self._boxes: list[dict[str, bool]] = []
         self.unseen: dict[_RulePath, Path] = {}
         for rule in (rule for rules in rule_sets for rule in rules.fields):
             path = path_or_none(rule.path)
@@ -170,6 +180,8 @@ class CaseWarnings:
                     self._add_case(_ERROR, f"{_named(result.case)}: {self._failure(result)}")
         if self.unseen:
             self._find_paths(cases)
+        for expected, _ in documents_of(cases[: max(0, _MAX_BOX_CASES - len(self._boxes))]):
+            self._boxes.append(dict(_number_lists(parsed(expected), "")))
         flags = self._flags
         flags[_VACUOUS] += sum(map(_IS_VACUOUS, stats))
         flags[_FALLBACK] += sum([block.fallback for block in outcomes])
@@ -214,6 +226,7 @@ class CaseWarnings:
             self._counts[problem] += number
         for flag, number in other._flags.items():
             self._flags[flag] += number
+        self._boxes += other._boxes[: max(0, _MAX_BOX_CASES - len(self._boxes))]
         both = self.unseen.keys() & other.unseen.keys()
         self.unseen = {key: path for key, path in self.unseen.items() if key in both}
 
@@ -221,12 +234,13 @@ class CaseWarnings:
         """Return everything that was collected as JSON, for `restore`."""
         unseen: list[JsonValue] = [[text, truth_only] for text, truth_only in self.unseen]
         first: list[JsonValue] = [list(texts) for texts in self._first.values()]
-        return [[*self._counts.values()], first, [*self._flags.values()], unseen]
+        boxes: list[JsonValue] = [{**own} for own in self._boxes]
+        return [[*self._counts.values()], first, [*self._flags.values()], unseen, boxes]
 
     def restore(self, state: Sequence[JsonValue]) -> None:
         """Take what another object with the same rules collected; raise `ValueError` if invalid."""
         match state:
-            case [[*counts], [*first], [*flags], [*unseen]]:
+            case [[*counts], [*first], [*flags], [*unseen], [*boxes]]:
                 if not all(type(count) is int for count in (*counts, *flags)):
                     raise ValueError("warnings must be counted")
                 self._counts = dict(zip(self._counts, cast("list[int]", counts), strict=True))
@@ -235,8 +249,12 @@ class CaseWarnings:
                     self._first[problem] = [str(text) for text in cast("list[str]", texts)]
                 known = {(str(text), bool(only)) for text, only in cast("list[list[str]]", unseen)}
                 self.unseen = {key: path for key, path in self.unseen.items() if key in known}
+                self._boxes = [
+                    {path: bool(is_box) for path, is_box in cast("JsonObject", own).items()}
+                    for own in boxes
+                ]
             case _:
-                raise ValueError("warnings must be four lists")
+                raise ValueError("warnings must be five lists")
 
     def errors(self) -> list[str]:
         """Return a warning for each of the first few cases with a problem, and one with a count."""
@@ -255,6 +273,21 @@ class CaseWarnings:
             if number
         ]
 
+    def box_note(self, lists: Mapping[str, Aligner]) -> list[str]:
+        """Return a note that names the lists which are boxes, but are compared as four numbers."""
+        are_boxes: dict[str, bool] = {}
+        for own in self._boxes:
+            for path, is_box in own.items():
+                are_boxes[path] = are_boxes.get(path, True) and is_box
+        paths = [
+            path
+            for path, is_box in are_boxes.items()
+            if is_box and (aligner := lists.get(path)) is not None and aligner.name == "sequence"
+        ]
+        if not paths:
+            return []
+        return [f"four numbers that form boxes: {_first_few(paths)}; to compare overlap: {_IOU}"]
+
     def _add_case(self, problem: str, text: str) -> None:
         self._counts[problem] += 1
         if self._counts[problem] <= _NAMED:
@@ -263,6 +296,25 @@ class CaseWarnings:
     def _failure(self, result: CaseResult) -> str:
         """Return why a case failed."""
         return (result if self._values else replace(result, has_values=False)).error
+
+
+def _number_lists(value: JsonValue | Missing, path: str) -> Iterator[tuple[str, bool]]:
+    """Yield the path of each list of numbers in a document, and whether all lists there are boxes.
+
+    Null and an empty list say nothing.
+    """
+    are_boxes: dict[str, bool] = {}
+    waiting: list[tuple[str, JsonValue | Missing]] = [(path, value)]
+    while waiting:
+        where, inner = waiting.pop()
+        if isinstance(inner, dict):
+            waiting += [(join(where, key), own) for key, own in inner.items()]
+        elif isinstance(inner, list) and inner and _NUMBERS.issuperset(map(type, inner)):
+            is_box = BoxFormat.XYXY in box_formats(inner)
+            are_boxes[where or ROOT] = are_boxes.get(where or ROOT, True) and is_box
+        elif isinstance(inner, list):
+            waiting += [(f"{where}[]", own) for own in inner if isinstance(own, dict | list)]
+    yield from are_boxes.items()
 
 
 def _find_document(
@@ -293,7 +345,8 @@ def _named(case: Case) -> str:
 def pair_warnings(results: Sequence[CaseResult], rules: Rules) -> list[str]:
     """Return warnings that compared documents do not have the same structure or a configured path.
 
-    All candidates have the same expected document.
+    All candidates have the same expected document. A path that need not exist is only named if it
+    looks misspelled: there is a similar path, which has no rule of its own.
     """
     facts: dict[str, Counter[int]] = {}
     read = 0
@@ -302,9 +355,14 @@ def pair_warnings(results: Sequence[CaseResult], rules: Rules) -> list[str]:
         for cell in result.outcomes.cells:
             path = result.attributes.path(cell >> CELL_BITS)
             facts.setdefault(path, Counter())[cell & FACT_MASK] += 1
-    required = [rule.path for rule in rules.fields if is_required(rule)]
+    required = {rule.path: is_required(rule) for rule in rules.fields}
     in_pairs = [missing_in_pair(result.case, required) for result in results]
-    missing = [path for path in in_pairs[0] if all(path in own for own in in_pairs)]
+    missing = [
+        path
+        for path in in_pairs[0]
+        if all(path in own for own in in_pairs)
+        and (required[path.path] or (path.nearest and path.nearest not in required))
+    ]
     return [*structural_warnings(facts, read=read, rows=False), *map(str, missing)]
 
 
@@ -591,6 +649,28 @@ class DocumentPaths:
     def nearest(self, path: str) -> str:
         """Return the most similar path that exists, or an empty string."""
         return nearest(path.removeprefix("**.").replace("[*]", "[]"), self._attributes) or ""
+
+
+def provider_notes(rule_sets: Iterable[Rules]) -> list[str]:
+    """Return a note if FUZZY or SEMANTIC of strategy files were compared without a model."""
+    comparators = [
+        getattr(comparator, "inner", comparator)
+        for rules in rule_sets
+        for comparator in (rules.default, *(rule.comparator for rule in rules.fields))
+    ]
+    words = {
+        comparator.name
+        for comparator in comparators
+        if comparator is not None
+        and comparator.name in _WORDS
+        and isinstance(getattr(comparator, "provider", None), Lexical | None)
+    }
+    if not words:
+        return []
+    named = " and ".join(word for word in _WORDS if word in words)
+    return [
+        f"{named} compared by the built-in similarity, without a model; set a provider to ask one"
+    ]
 
 
 def export_notes(exports: Iterable[ReadExport]) -> list[str]:

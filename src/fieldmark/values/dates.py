@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from unicodedata import combining, normalize
 
 from fieldmark.errors import MissingExtra, OptionError
+from fieldmark.values.times import CLOCK, ZONE, TimeOfDay, clock_of
 
 if TYPE_CHECKING:
     from babel import Locale
@@ -179,6 +180,23 @@ class DateReading(NamedTuple):
     coerced: bool = False
 
 
+class Moment(NamedTuple):
+    """A day, and the time if the text has one."""
+
+    reading: DateReading
+    time: TimeOfDay | None = None
+
+
+class PartialReading(NamedTuple):
+    """A day, a month or a year: what the text does not say is `None`."""
+
+    year: int
+    month: int | None = None
+    day: int | None = None
+    ambiguous: bool = False
+    coerced: bool = False
+
+
 # --- formats --------------------------------------------------------------------------------------
 
 _TOKENS: Final = {
@@ -194,8 +212,9 @@ _LOOSE: Final = {"MM": r"(?P<month>[0-9]{1,2})", "DD": r"(?P<day>[0-9]{1,2})"}
 _PARTS: Final = re.compile(r"(YYYY|YY|MMMM|MMM|MM|DD)|([^A-Za-z0-9]+)|(.)", re.DOTALL)
 _ISO: Final = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
-    r"(?:[Tt ](?:[01][0-9]|2[0-4]):[0-5][0-9](?::(?:[0-5][0-9]|60)(?:[.,][0-9]+)?)?"
-    r" ?(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?\Z"
+    r"(?:[Tt ](?P<hour>[01][0-9]|2[0-4]):(?P<minute>[0-5][0-9])"
+    r"(?::(?P<second>(?:[0-5][0-9]|60)(?:[.,][0-9]+)?))?"
+    r" ?(?P<zone>[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?\Z"
 )
 
 
@@ -280,10 +299,6 @@ _ISO_FORMAT: Final = DateFormat("ISO", _ISO, month_first=True, certain=True)
 
 # --- dates as documents print them ----------------------------------------------------------------
 
-_TIME: Final = (
-    r"(?:(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::(?:[0-5][0-9]|60)(?:[.,][0-9]+)?)?(?:\s*[ap]\.?m\.?)?"
-    r"|(?:0?[1-9]|1[0-2])\s*[ap]\.?m\.?)(?:\s*(?:z|utc|gmt|[+-][0-9]{2}:?[0-9]{2}))?"
-)
 _NUMBERS: Final = (
     r"(?P<one>[0-9]{1,4})\s?(?P<mark>[./-])\s?(?P<two>[0-9]{1,2})\s?(?P=mark)\s?"
     r"(?P<three>[0-9]{1,4})\.?"
@@ -327,7 +342,7 @@ def _printed_patterns(words: DateWords) -> tuple[re.Pattern[str], ...]:
     trailing = words.particles if words.locales else ()
     before = rf"(?:{weekday}{gap})?"
     after = (
-        rf"(?:[,\s]*\(?{weekday}\.?\)?)?(?:(?:\s*,\s*|\s+(?:[-@]\s*|at\s+)?|t){_TIME})?"
+        rf"(?:[,\s]*\(?{weekday}\.?\)?)?(?:(?:\s*,\s*|\s+(?:[-@]\s*|at\s+)?|t){CLOCK}{ZONE})?"
         rf"(?:[,\s]*\(?{weekday}\.?\)?)?\Z"
     )
     patterns = (
@@ -339,6 +354,24 @@ def _printed_patterns(words: DateWords) -> tuple[re.Pattern[str], ...]:
         _COMPACT,
     )
     return tuple(re.compile(f"{before}{pattern}{after}") for pattern in patterns)
+
+
+@lru_cache(maxsize=64)
+def _partial_patterns(words: DateWords) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of months and years, for text folded like the words."""
+    month = rf"(?P<month>{_any_of(words.months)})(?![^\W\d_])"
+    gap = rf"{_GAP}(?:(?:{_any_of(words.particles)}){_GAP}){{0,2}}"
+    number, mark = r"(?P<month>0?[1-9]|1[0-2])", r"\s?[-/.]\s?"
+    patterns = (
+        rf"{_LONG}{mark}{number}",
+        rf"{number}{mark}{_LONG}",
+        r"(?P<month>0[1-9]|1[0-2])/(?P<year>[0-9]{2})",
+        rf"{month}{gap}{_LONG}",
+        rf"{_LONG}{gap}{month}",
+        rf"{month}\s?['\u2019-]\s?(?P<year>[0-9]{{2}})",
+        r"(?P<year>[0-9]{4})",
+    )
+    return tuple(re.compile(rf"{pattern}\Z") for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -362,24 +395,61 @@ class DateReader:
         text = text.strip()
         if self.formats is not None:
             return self._read_formats(text, self.formats)
-        if text[4:5] == "-":  # the most common forms first
-            if len(text) == _ISO_LENGTH and text[7] == "-":
-                try:
-                    return DateReading(date.fromisoformat(text))
-                except ValueError:
-                    pass  # perhaps in another form
-            iso = _ISO.match(text)
-            if iso is not None:
-                day = _date(int(iso[1]), int(iso[2]), int(iso[3]))
-                return None if day is None else DateReading(day)
-        if len(text) > _MAX_LENGTH:
+        if len(text) == _ISO_LENGTH and text[4] == text[7] == "-":  # the most common form first
+            try:
+                return DateReading(date.fromisoformat(text))
+            except ValueError:
+                pass  # perhaps in another form
+        match = self._match(text)
+        return None if match is None else self._reading(match)
+
+    def read_moment(self, text: str) -> Moment | None:
+        """Return the day and the time of a text without enforced formats, or `None`.
+
+        >>> DateReader().read_moment("3 May 2024, 2:30 pm").time.seconds
+        Decimal('52200')
+        """
+        match = self._match(text.strip())
+        reading = None if match is None else self._reading(match)
+        if match is None or reading is None:
             return None
-        folded = self.words.fold(text)
-        for pattern in _printed_patterns(self.words):
+        parts = match.groupdict()
+        if parts["hour"] is None and parts.get("whole_hour") is None:
+            return Moment(reading)
+        time = clock_of(parts)
+        return None if time is None else Moment(reading, time)
+
+    def read_partial(self, text: str) -> PartialReading | None:
+        """Return the day, the month or the year that a text consists of, or `None`.
+
+        >>> DateReader().read_partial("May 2024")
+        PartialReading(year=2024, month=5, day=None, ambiguous=False, coerced=False)
+        """
+        reading = self.read(text)
+        if reading is not None:
+            day, *flags = reading
+            return PartialReading(day.year, day.month, day.day, *flags)
+        folded = self.words.fold(text.strip()) if len(text) <= _MAX_LENGTH else ""
+        for pattern in _partial_patterns(self.words):
             match = pattern.match(folded)
             if match is not None:
-                return self._reading(match)
+                return self._partial_reading(match.groupdict())
         return None
+
+    def _partial_reading(self, parts: Mapping[str, str | None]) -> PartialReading:
+        year, name = parts["year"] or "", parts.get("month")
+        month = None if name is None else int(name) if name.isdigit() else self.words.months[name]
+        guessed = len(year) == _SHORT_YEAR and self.first_year is None
+        return PartialReading(self._year(year), month, None, name in self.words.unclear, guessed)
+
+    def _match(self, text: str) -> re.Match[str] | None:
+        """Return the match of a trimmed text with a form in which documents print dates."""
+        iso = _ISO.match(text) if text[4:5] == "-" else None
+        if iso is not None or len(text) > _MAX_LENGTH:
+            return iso
+        folded = self.words.fold(text)
+        matches = (pattern.match(folded) for pattern in _printed_patterns(self.words))
+        return next((match for match in matches if match is not None), None)
 
     def _read_formats(self, text: str, formats: Sequence[DateFormat]) -> DateReading | None:
         reading: date | None = None
@@ -398,6 +468,9 @@ class DateReader:
         return None if reading is None else DateReading(reading, ambiguous, coerced)
 
     def _reading(self, match: re.Match[str]) -> DateReading | None:
+        if match.re is _ISO:
+            day = _date(int(match["year"]), int(match["month"]), int(match["day"]))
+            return None if day is None else DateReading(day)
         parts = match.groupdict()
         if parts.get("compact"):
             days = list(self._compact_days(parts["compact"]))[:1]

@@ -88,6 +88,20 @@ def read_shape(
     return f"{NOT_A_BOX}: {shape}" if isinstance(shape, str) else shape
 
 
+def box_formats(value: JsonValue) -> list[BoxFormat]:
+    """Return the formats in which four numbers are a box with an area.
+
+    >>> box_formats([10, 10, 30, 30]), box_formats([10, 10, 20, 5]), box_formats([1, 2, 3])
+    ([<BoxFormat.XYXY: 'xyxy'>, <BoxFormat.XYWH: 'xywh'>], [<BoxFormat.XYWH: 'xywh'>], [])
+    """
+    if not isinstance(value, list) or len(value) != _CORNERS:
+        return []
+    shapes = {form: _from_numbers(value, form, None) for form in (BoxFormat.XYXY, BoxFormat.XYWH)}
+    return [
+        form for form, shape in shapes.items() if isinstance(shape, Shape) and shape.box.area > 0
+    ]
+
+
 def read_numbers(values: Sequence[JsonValue]) -> list[float] | str:
     """Return coordinates as floats, or a description of the problem."""
     if not _NUMBERS.issuperset(map(type, values)):

@@ -13,7 +13,7 @@ from math import inf, isfinite
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonValue
-from fieldmark.values.currencies import currency_codes
+from fieldmark.values.currencies import named_currencies
 from fieldmark.values.text import GRADE, with_plain_marks
 
 Number: TypeAlias = int | float | Decimal
@@ -120,7 +120,7 @@ def read_amount(text: str, number_format: NumberFormat = NumberFormat.AUTO) -> A
     """Return the number in a text with its currency, or `None`.
 
     The text around the number must be a sign, parentheses for a negative number, a percent
-    sign, or the code or symbol of a currency.
+    sign, or the code, symbol or name of a currency.
 
     >>> read_amount("RM 1,240.50")
     Amount(number=Decimal('1240.50'), currencies=frozenset({'MYR'}), percent=False, ambiguous=False)
@@ -175,7 +175,7 @@ def _currencies(before: str, after: str) -> frozenset[str] | None:
     """Return the codes that the words around a number stand for; `None` if they are no currency."""
     if not (before or after):
         return frozenset()
-    meant = [currency_codes(word) for word in (before, after) if word]
+    meant = [named_currencies(word) for word in (before, after) if word]
     return frozenset.intersection(*meant) or None
 
 

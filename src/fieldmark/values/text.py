@@ -30,6 +30,17 @@ _DASHES: Final = str.maketrans(
     }
 )
 """Dashes in the form NFKC, as a hyphen-minus."""
+
+
+def with_plain_dashes(text: str) -> str:
+    r"""Replace all dashes of a text in the form NFKC by the hyphen-minus.
+
+    >>> with_plain_dashes("0 \N{EN DASH} 20")
+    '0 - 20'
+    """
+    return text if text.isascii() else text.translate(_DASHES)
+
+
 _KEPT_FORMS: Final = frozenset(
     {
         "<super>",  # m² is not m2
@@ -50,7 +61,7 @@ def normalized(text: str) -> str:
     """
     if text.isascii():
         return " ".join(text.lower().split())
-    folded_text = _compatible(text).translate(_DASHES).casefold()
+    folded_text = with_plain_dashes(_compatible(text)).casefold()
     # Folding can decompose letters, so they are composed again.
     return normalize("NFC", " ".join(folded_text.split()))
 

@@ -198,6 +198,7 @@ class EvaluationResponse(
     result: Annotated[object, _RESULT] | None = None
     ranking: Annotated[object, _RANKING] | None = None
     views: _Objects | None = None
+    providers: list[str] = []
     warnings: list[str] = []
 
 
@@ -378,7 +379,8 @@ class StrategiesResponse(_Open):
     """The default rules, as a rules file with a list of fields.
 
     `file` is the rules file that the server was started with; without it, they are the rules of
-    the workspace, or its rule set with a `name`.
+    the workspace, or its rule set with a `name`. `provider_rules` is the provider of the server as
+    a rules file names it, if it is a model behind an endpoint.
     """
 
     rules: dict[str, object]
@@ -387,6 +389,7 @@ class StrategiesResponse(_Open):
     revision: str
     writable: bool
     provider: str
+    provider_rules: dict[str, object] | None = None
     safety: str
 
 

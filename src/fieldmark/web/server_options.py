@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, cast
 
@@ -16,6 +16,13 @@ from fieldmark.rules.rules_file import RefusedRule, find_refused_rule, read_rule
 from fieldmark.web.api_errors import ApiError, ErrorCode
 
 CSRF_HEADER: Final = "x-fieldmark-csrf"
+_EXPORTED: Final = frozenset(
+    {
+        "model", "base_url", "azure_api_version", "api_key_env", "temperature", "seed", "batch",
+        "reply_format", "max_reply_tokens", "prompt_version", "aspect", "dimensions",
+    }
+)  # fmt: skip
+"""The options of a provider that an exported rules file contains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +82,22 @@ class ServerOptions:
     def provider_name(self) -> str:
         """The name of the provider."""
         return "lexical" if self.provider is None else self.provider.name
+
+    @property
+    def provider_rules(self) -> JsonObject | None:
+        """The provider as a rules file names it: model and endpoint, without headers or keys."""
+        provider: object = self.provider
+        if not isinstance(provider, Connection):
+            return None
+        values = {
+            option.name: getattr(provider, option.name)
+            for option in fields(provider)
+            if option.name in _EXPORTED and getattr(provider, option.name) != option.default
+        }
+        named = {
+            name: str(value) if isinstance(value, str) else value for name, value in values.items()
+        }
+        return {"type": self.provider_name, **named}
 
     @property
     def safety_name(self) -> str:

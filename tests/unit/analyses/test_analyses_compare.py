@@ -134,3 +134,31 @@ def test_unreadable_expected_text_is_an_error(expected):
             call(expected, {"a": 1})
     run = fm.score([{"id": "a", "expected": expected, "candidate": {"a": 1}}])
     assert run.summary.cases.invalid_truth == 1
+
+
+DOCUMENT = {"total": 1, "internal_notes": "x", "vendor": {"name": "Acme"}}
+
+
+@pytest.mark.parametrize(
+    ("rules", "warnings"),
+    [
+        pytest.param({"totl": "EXACT"}, ["no document has 'totl'; did you mean 'total'?"], id="misspelled"),
+        pytest.param({"total": "EXACT"}, [], id="present"),
+        pytest.param({"intrnal_notes": "IGNORE"}, ["no document has 'intrnal_notes'; did you mean 'internal_notes'?"], id="misspelled-and-ignored"),
+        pytest.param({"comments": "IGNORE"}, [], id="ignored-and-absent"),
+        pytest.param({"internal_note": "IGNORE", "internal_notes": "EXACT"}, [], id="ignored-beside-a-similar-rule"),
+        pytest.param({"totl": {"match": "exact", "required": False}}, ["no document has 'totl'; did you mean 'total'?"], id="misspelled-and-optional"),
+        pytest.param({"tax": {"match": "exact", "required": False}}, [], id="optional-and-absent"),
+    ],
+)  # fmt: skip
+def test_paths_of_rules_that_no_document_has_are_warnings(rules, warnings):
+    result = fm.compare(DOCUMENT, {**DOCUMENT, "total": 2}, rules=rules)
+    assert list(result.warnings) == result.to_dict()["warnings"] == warnings
+    many = fm.compare_many(DOCUMENT, [DOCUMENT, {}], rules=rules)
+    assert list(many.warnings) == many.to_dict()["warnings"] == warnings
+
+
+def test_a_path_that_one_of_several_candidates_has_is_not_a_warning():
+    candidates = [{"total": 1, "totl": 1}, {}]
+    many = fm.compare_many({"total": 1}, candidates, rules={"totl": "EXACT"})
+    assert many.warnings == ()

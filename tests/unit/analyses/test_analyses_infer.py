@@ -70,6 +70,17 @@ def test_kinds_of_values(value, kind):
         pytest.param("a", "a", Difference.NONE, id="equal"),
         pytest.param("Acme", "ACME", Difference.CASE, id="case"),
         pytest.param("Acme  Corp", " acme corp", Difference.WHITESPACE, id="whitespace"),
+        pytest.param("0 - 20", "0 – 20", Difference.DASH, id="kind-of-dash"),
+        pytest.param("１２", "12", Difference.FORM, id="wide-number"),
+        pytest.param("Straße １", "Straße 1", Difference.FORM, id="wide-digit-in-text"),
+        pytest.param("横浜 － 小田原", "横浜－小田原", Difference.SPACING, id="spaces"),
+        pytest.param("Unit 1 2", "Unit 12", Difference.CLOSE, id="space-between-digits"),
+        pytest.param("99,90 €", 99.9, Difference.NUMBER_FORMAT, id="number-that-floats-round"),
+        pytest.param("2024-05", "May 2024", Difference.DATE_FORMAT, id="same-month"),
+        pytest.param("2024-05", "2024-05-01", Difference.OTHER, id="month-and-day"),
+        pytest.param("14:30", "2:30 PM", Difference.TIME_FORMAT, id="same-time"),
+        pytest.param("EUR", "€", Difference.CURRENCY_NAME, id="same-currency"),
+        pytest.param("EUR", "$", Difference.OTHER, id="another-currency"),
         pytest.param(5, "5", Difference.NUMBER_FORMAT, id="number-in-string"),
         pytest.param("1240", "1,240.00", Difference.NUMBER_FORMAT, id="thousands"),
         pytest.param(5, 6, Difference.OTHER, id="another-number"),
@@ -199,6 +210,14 @@ def test_proposals_from_ground_truth_only(values, settings):
         pytest.param("due_date", ["2024-01-31", "Friday"], {"match": "date"}, id="half-are-dates"),
         pytest.param("due", ["2024-01-31", "Friday"], FUZZY, id="half-are-dates-by-no-name"),
         pytest.param("vendor_name", NAMES, {"match": "name"}, id="names"),
+        pytest.param("currencyCode", ["EUR", "USD"], {"match": "currency"}, id="currencies"),
+        pytest.param("country", ["EUR", "USD"], FUZZY, id="currencies-by-no-name"),
+        pytest.param("period", ["2024-05", "2024-06"], {"match": "partial_date"}, id="months"),
+        pytest.param("number", ["2024-05", "2024-06"], IDENTIFIER, id="numbers-like-months"),
+        pytest.param("year", ["2024", "2025"], {"match": "numeric_tolerance", "tolerance": 0}, id="years-alone"),
+        pytest.param("opens", ["14:30", "2 PM"], {"match": "time"}, id="times"),
+        pytest.param("ratio", ["14:30", "1:20"], {"match": "exact"}, id="ratios"),
+        pytest.param("sent", ["2024-05-03T14:30:00Z"], {"match": "timestamp"}, id="instants"),
         pytest.param("total", ["RM1200", "RM300"], {"match": "money", "number_format": "us", "currency": "MYR"}, id="amounts-by-name"),
         pytest.param("companies", NAMES, FUZZY, id="unknown-word"),
         pytest.param("name", ["solar cells", "thin films"], FUZZY, id="name-of-no-person"),
@@ -436,6 +455,22 @@ MOSTLY_NUMBERS = [5] * 20 + ["N/A"]
     [
         pytest.param(["2015-09-08"], ["08-SEP-2015"], DATE, id="date-in-another-format"),
         pytest.param(["2015-09-08"], ["2015-09-09"], DATE, id="another-date"),
+        pytest.param(["2024-05-03T14:30Z"], ["2024-05-03T16:30+02:00"], {"match": "timestamp"}, id="instant"),
+        pytest.param(["2024-05-03T00:00"], ["2024-05-03"], DATE, id="midnight-is-no-time"),
+        pytest.param(["2024-05-03T14:30", "2024-05-04T10:00"], ["2024-05-03", "2024-05-04"], DATE, id="predictions-have-no-times"),
+        pytest.param(["2024-05", "2024-06"], ["May 2024", "06/2024"], {"match": "partial_date"}, id="months"),
+        pytest.param(["2024-05", "2024-05-03", "2023"], ["May 2024", "3 May 2024", "2023"], {"match": "partial_date"}, id="months-days-and-years"),
+        pytest.param(["14:30", "9:05"], ["2:30 PM", "09:05"], {"match": "time"}, id="times"),
+        pytest.param(["€", "$", "EUR"], ["EUR", "$", "Euro"], {"match": "currency"}, id="currencies"),
+        pytest.param(["EUR", "USD"], ["EUR", "EUR"], FUZZY, id="currencies-that-predictions-write-alike"),
+        pytest.param(["1.234,50 €", "99,90 €"], [1234.5, 99.9], {"match": "money", "number_format": "eu", "currency": "EUR"}, id="amounts-and-numbers"),
+        pytest.param([1234.5, 99.9], ["1.234,50 €", "99,90 €"], {"match": "numeric_tolerance", "tolerance": 0.001, "number_format": "eu"}, id="numbers-and-amounts"),
+        pytest.param([1240, 7], ["1,240", "7.00"], NUMBER | {"number_format": "us"}, id="integers-and-amounts"),
+        pytest.param(["12345", "54321"], [12345, "54321"], {"match": "identifier"}, id="digits-and-numbers"),
+        pytest.param(["横浜 － 小田原", "東京 － 品川"], ["横浜－小田原", "東京－品川"], FUZZY | {"ignore": ["white_space"]}, id="spaces-in-text"),
+        pytest.param(["Blue pen", "Red pen"] * 10, ["Bluepen", "Red pen"] * 10, {"match": "normalized_text", "ignore": ["white_space"]}, id="spaces-in-an-enumeration"),
+        pytest.param(["Size 1 2", "Size 3"] * 10, ["size 1 2", "Size3"] * 10, NORMALIZED, id="spaces-between-digits-count"),
+        pytest.param(["small - large"] * 10, ["small – large"] * 10, NORMALIZED, id="kinds-of-dashes"),
         pytest.param(["2015-09-08"], ["09/08"], EXACT, id="unparsable-date"),
         pytest.param(["1240"], [1240], NUMBER, id="number-for-string"),
         pytest.param(["1240"], ["1240'"], EXACT, id="unparsable-number"),
@@ -465,17 +500,44 @@ DATES = [f"{day}/10/2017" for day in range(13, 31)]
 
 
 @pytest.mark.parametrize(
-    ("values", "candidates"),
+    ("values", "candidates", "settings", "reason"),
     [
-        pytest.param([*DATES, "n/a", "12/28/2017"], [*DATES, "n/a", "12/28/2017"], id="equal"),
-        pytest.param([*DATES * 2, "n/a"], [*DATES, *reversed(DATES), "n/a"], id="wrong-dates"),
-        pytest.param(["2015-09-08"] * 20 + ["unknown"], ["2015-09-08"] * 20 + ["unknown"], id="iso"),
+        pytest.param(
+            [*DATES, "12/28/2017"], [*DATES, "12/28/2017"], DATE,
+            "; not match: date, order: dmy, which cannot read values that both sides have: 12/28/2017",
+            id="an-order-that-a-date-does-not-have",
+        ),
+        pytest.param(
+            [*DATES * 2, "n/a"], [*DATES, *reversed(DATES), "n/a"], EXACT,
+            "19 distinct values, compared as text; not match: date, order: dmy, which cannot read"
+            " values that both sides have: n/a",
+            id="text-that-is-no-date",
+        ),
+        pytest.param(
+            ["2015-09-08"] * 20 + ["unknown"], ["08.09.2015"] * 20 + ["unknown"], EXACT,
+            "2 distinct values, compared as text; not match: date, which cannot read values that"
+            " both sides have: unknown",
+            id="text-beside-dates-in-another-form",
+        ),
+        pytest.param(
+            ["$5.00"] * 30 + ["free"], ["5"] * 30 + ["free"], EXACT,
+            "; not match: money, number_format: us, which cannot read values that both sides have: free",
+            id="text-beside-amounts",
+        ),
+        pytest.param(
+            ["2015-09-08"] * 20 + ["unknown"], ["2015-09-08"] * 20 + ["2015-09-08"], DATE,
+            "21 dates, compared by day; 1 of 21 cannot be read and counts as wrong type: unknown",
+            id="text-that-predictions-do-not-have",
+        ),
     ],
 )  # fmt: skip
-def test_candidates_that_are_dates_do_not_change_the_proposal(values, candidates):
-    alone = _settings(values)
-    assert alone["x"]["match"] == "date"
-    assert _settings(values, candidates) == alone
+def test_no_proposal_makes_equal_values_wrong(values, candidates, settings, reason):
+    assert _settings(values, candidates)["x"] == settings
+    cases = [({"x": value}, {"x": other}) for value, other in zip(values, candidates, strict=True)]
+    assert reason in _reasons(*cases)["x"]
+    result = fm.score(cases, rules={"x": settings})
+    equal = sum(value == other for value, other in zip(values, candidates, strict=True))
+    assert result.attributes["x"].tp >= equal
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def test_forms_of_values(value, detected):
             "3 May 2024", "soon", Comparison.wrong_type(Reason.UNPARSEABLE_DATE), id="not-a-date"
         ),
         pytest.param("Acme", "Acme Corp", ("Acme", "Acme Corp"), id="strings-by-meaning"),
-        pytest.param("Acme", 5, Comparison.wrong_type(), id="not-a-string"),
+        pytest.param("Acme", 5, ("Acme", "5"), id="other-values-by-their-text"),
+        pytest.param("5", 5, MATCHED._replace(coerced=True), id="same-exact-text"),
     ],
 )
 def test_comparator_depends_on_the_expected_value(expected, candidate, settled):

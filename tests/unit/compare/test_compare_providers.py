@@ -62,7 +62,7 @@ def test_lexical_provider_rejects_long_strings():
 
 
 def test_lexical_provider_has_a_version():
-    assert describe(Lexical()) == {"name": "lexical", "options": {"version": 3}}
+    assert describe(Lexical()) == {"name": "lexical", "options": {"version": 4}}
 
 
 def test_many_unmatched_words_are_fast():

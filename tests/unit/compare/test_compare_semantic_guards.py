@@ -230,7 +230,7 @@ def test_guards_are_part_of_the_identity():
         Semantic(provider=Gullible(), threshold=0.9),
     ]
     assert len({identity_of(other) for other in [plain, *others]}) == 6
-    assert describe(plain)["options"]["guards"]["version"] == 3
+    assert describe(plain)["options"]["guards"]["version"] == 4
 
 
 def test_many_numbers_and_dates_are_fast():

@@ -165,3 +165,22 @@ def test_matches_that_differ_in_a_letter_or_an_optional_word_are_approximate(
 )  # fmt: skip
 def test_the_reason_of_a_mismatch_is_named(comparator, expected, candidate, note):
     assert comparator.compare(expected, candidate).note == note
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "matched"),
+    [
+        pytest.param("Rosen for Nevada", "Rosenfor Nevada", True, id="space-absent"),
+        pytest.param("DEFEND FREEDOM INC.", "DefendFreedom Inc", True, id="with-a-legal-form"),
+        pytest.param("Rosen for Nevada", "Nevada for Rosen", True, id="words-in-any-order"),
+        pytest.param("Rosen for Nevada", "Nevadafor Rosen", False, id="without-spaces-the-order-counts"),
+        pytest.param("Rosen for Nevada", "Rosanfor Nevada", False, id="other-letters"),
+        pytest.param("Route 1 2", "Route 12", False, id="spaces-between-numbers-count"),
+        pytest.param("Route1 2", "Route 1 2", True, id="space-before-numbers"),
+        pytest.param("&", "-", False, id="no-letters"),
+    ],
+)  # fmt: skip
+def test_spaces_between_the_words_of_a_name_can_be_ignored(expected, candidate, matched):
+    comparator = Name(ignore=["white_space"])
+    assert comparator.compare(expected, candidate).matched is matched
+    assert comparator.compare(candidate, expected).matched is matched

@@ -58,7 +58,7 @@ def test_rubric_gives_score_and_verdict(score, verdict):
     assert (result.score, result.verdict) == (score, verdict)
     assert result.reasoning == "rubric: because"
     assert result.details["judge"]["model"] == "m"
-    assert result.details["judge"]["prompt"]["version"] == 2
+    assert result.details["judge"]["prompt"]["version"] == 3
     assert result.details["usage"] == {"calls": 1, "input_tokens": 100, "output_tokens": 10}
 
 
@@ -391,7 +391,6 @@ def test_every_case_is_an_error_without_a_key():
         pytest.param({"rubric": "x", "choices": {"a": 1}, "examples": [{"candidate": 1, "grade": 1}]}, "examples", id="example-without-choice"),
         pytest.param({"rubric": "x", "descriptions": {"a": "b"}}, "descriptions", id="description-of-no-field"),
         pytest.param({"rubric": "x", "images": ["candidate.scan"]}, "images", id="image-elsewhere"),
-        pytest.param({"rubric": "x", "prompt_version": 1, "choices": {"a": 1}}, "choices", id="choices-in-version-1"),
         pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_total_tokens": 9}, "request", id="token-budget-without-limit"),
         pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_cost": 1, "input_price": 1, "output_price": 1}, "request", id="cost-budget-without-limit"),
         pytest.param({"rubric": "x", "request": {"max_completion_tokens": "9"}}, "request.max_completion_tokens", id="limit-not-a-number"),

@@ -150,8 +150,7 @@ def test_convention_depends_on_the_prompt(monkeypatch):
     from fieldmark.judges.llm import prompts
 
     before = comparison_hash(BASE)
-    changed = prompts._WORDINGS[2]._replace(system="Be kind.")
-    monkeypatch.setattr(prompts, "_WORDINGS", {2: changed})
+    monkeypatch.setattr(prompts, "_SYSTEM", "Be kind.")
     assert comparison_hash(BASE) != before
 
 

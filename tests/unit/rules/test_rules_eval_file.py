@@ -332,5 +332,5 @@ def test_thresholds_of_an_eval_file_apply_to_evaluators_and_rules(settings, fuzz
     context.problems.raise_any()
     for rules in (spec.rules, spec.evaluators[0].evaluator.rules):
         (rule,) = rules.fields
-        assert (rule.comparator.name, rule.comparator.threshold) == ("semantic", fuzzy)
+        assert (rule.comparator.name, rule.comparator.threshold) == ("FUZZY", fuzzy)
         assert (rules.default.name, rules.default.threshold) == ("auto", auto)

@@ -13,10 +13,10 @@ from fieldmark import registry
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.auto import Auto
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.exact import ExactText
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.strategy_words import ExactWord
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.field_evaluators import FieldAccuracy
 from fieldmark.metrics.conventions import Aggregation, RqsForm, RqsWeights
@@ -114,7 +114,7 @@ def test_constraints_are_strings_or_objects():
             "[{path: d, match: date}, {path: n}]", [("d", DateMatch()), ("n", None)], id="list"
         ),
         pytest.param("{d: {match: date}}", [("d", DateMatch())], id="mapping-by-path"),
-        pytest.param("{a: {b: EXACT}}", [("a.b", ExactText())], id="nested-mapping"),
+        pytest.param("{a: {b: EXACT}}", [("a.b", ExactWord())], id="nested-mapping"),
         pytest.param("[{path: rows, align: greedy}]", [("rows", None)], id="aligned-list"),
     ],
 )

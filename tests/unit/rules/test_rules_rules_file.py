@@ -21,6 +21,12 @@ from fieldmark.compare.fuzzy import Algorithm, Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.providers import Lexical, Recorded
 from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.strategy_words import (
+    ExactWord,
+    FuzzyByDistance,
+    FuzzyByModel,
+    SemanticWord,
+)
 from fieldmark.compare.wrappers import AnyOf
 from fieldmark.errors import ConfigError, Location
 from fieldmark.metrics.conventions import find_convention
@@ -163,9 +169,9 @@ def test_strategy_file(tmp_path):
     file.write_text(json.dumps(STRATEGIES))
     rules = load_rules(file).rules
     assert [(rule.path, rule.comparator) for rule in rules.fields] == [
-        ("customer_name", Fuzzy(threshold=0.85)),
-        ("bio", Semantic(threshold=0.80)),
-        ("phone", ExactText()),
+        ("customer_name", FuzzyByDistance(threshold=0.85)),
+        ("bio", SemanticWord(threshold=0.80)),
+        ("phone", ExactWord()),
         ("notes", Ignore()),
     ]
     assert (rules.default, rules.scope, rules.depth) == (Auto(), None, None)
@@ -247,8 +253,8 @@ def test_recorded_provider_for_fuzzy_and_semantic(tmp_path, where):
     rules = load_rules(file).rules
     recorded = Recorded(scores=tuple(SCORES))
     assert [rule.comparator for rule in rules.fields] == [
-        Semantic(provider=recorded, threshold=0.85),
-        Semantic(provider=recorded, threshold=0.80),
+        FuzzyByModel(provider=recorded, threshold=0.85),
+        SemanticWord(provider=recorded, threshold=0.80),
         Semantic(provider=recorded, threshold=0.5),
     ]
     assert rules.default == Auto(provider=recorded)
@@ -258,11 +264,11 @@ def test_recorded_provider_for_fuzzy_and_semantic(tmp_path, where):
 @pytest.mark.parametrize(
     ("provider", "comparator"),
     [
-        pytest.param(None, Fuzzy(threshold=0.85), id="none"),
-        pytest.param(Lexical(), Fuzzy(threshold=0.85), id="lexical"),
+        pytest.param(None, FuzzyByDistance(threshold=0.85), id="none"),
+        pytest.param(Lexical(), FuzzyByDistance(threshold=0.85), id="lexical"),
         pytest.param(
             Recorded(scores=()),
-            Semantic(provider=Recorded(scores=()), threshold=0.85),
+            FuzzyByModel(provider=Recorded(scores=()), threshold=0.85),
             id="judge",
         ),
     ],

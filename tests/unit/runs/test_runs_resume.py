@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 import fieldmark as fm
@@ -13,6 +11,7 @@ from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rules
 from fieldmark.plan import compile_plan
 from fieldmark.runs.resume import StoredResults
+from fieldmark.runs.stored_run import open_run
 
 SAVED = {"total": 1, "vendor": "Acme"}
 EXPECTED = {"total": 1, "vendor": "Acne"}
@@ -22,8 +21,7 @@ def stored_results(directory, *, values):
     """Return the stored results of a run of two cases."""
     cases = [{"id": name, "expected": EXPECTED, "candidate": SAVED} for name in "ab"]
     fm.score(cases, out=directory, values=values)
-    opened = SimpleNamespace(path=directory, whole=SimpleNamespace(next_segment=1))
-    return StoredResults(opened, compile_plan(Rules()), {})
+    return StoredResults(open_run(directory), compile_plan(Rules()), {}, segments=1)
 
 
 @pytest.mark.parametrize(

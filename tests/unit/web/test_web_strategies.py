@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 
 from edges.llm_server import serving
 from fieldmark.judges.openai_providers import OpenAi
+from fieldmark.web.routes.strategies import load_default_rules
+from fieldmark.web.server_options import Models
 from unit.web.live_server import error_code, live
 
 FLAT = {"customer_name": "FUZZY", "address.line_1": "SEMANTIC", "phone": "EXACT", "notes": "IGNORE"}
@@ -116,6 +120,53 @@ def test_each_run_has_its_own_budget_and_usage(tmp_path):
         summary = json.loads((tmp_path / "runs" / run / "summary.json").read_text("utf-8"))
         assert summary["cases"]["errors"] == 0
         assert summary["usage"]["calls"] == 1
+
+
+def test_file_with_only_a_provider_leaves_the_default_rules_to_the_workspace(tmp_path):
+    file = tmp_path / "models.json"
+    file.write_text(json.dumps({"provider": {"type": "openai", "model": "m"}}), "utf-8")
+    assert load_default_rules(file, Models()) is None
+    with live(tmp_path, provider=OpenAi(model="m"), write=True) as server:
+        found = server.client.put("/api/strategies?revision=none", json=FLAT).json()
+        assert (found["rules"]["fields"], found["writable"], found["file"]) == (ROWS, True, "")
+
+
+def test_exported_rules_name_the_provider_and_are_imported_beside_it(tmp_path):
+    provider = OpenAi(
+        model="judge-1", base_url="https://models.test/v1", aspect="form", headers={"X-Team": "t"}
+    )
+    with live(tmp_path, provider=provider, write=True) as server:
+        server.client.put("/api/strategies", json=FLAT)
+        exported = server.client.get("/api/strategies/export").json()
+        assert exported.pop("provider") == {
+            "type": "openai",
+            "model": "judge-1",
+            "base_url": "https://models.test/v1",
+            "aspect": "form",
+        }
+        named = {"provider": server.options.provider_rules, **exported}
+        imported = server.client.post("/api/strategies/import", json={"value": named}).json()
+        assert imported["rules"] == exported
+        other = {**named, "provider": {"type": "openai", "model": "judge-2"}}
+        refused = server.client.post("/api/strategies/import", json={"value": other})
+        assert error_code(refused) == "provider_not_allowed"
+
+
+@pytest.mark.parametrize("kind", ["html", "markdown", "xlsx", "json"])
+def test_exports_of_a_comparison_name_their_provider(tmp_path, kind):
+    body = {"expected": {"a": "car"}, "candidate": {"a": "vehicle"}, "rules": {"a": "SEMANTIC"}}
+    with serving() as model:
+        provider = OpenAi(model="judge-1", base_url=model.url, cache=False)
+        with live(tmp_path, provider=provider) as server:
+            assert server.client.post("/api/evaluate", json=body).json()["providers"] == [
+                "openai judge-1"
+            ]
+            file = server.client.post("/api/evaluate/export", json={**body, "kind": kind})
+    content = file.content
+    if kind == "xlsx":
+        with ZipFile(BytesIO(content)) as book:
+            content = b"".join(map(book.read, book.namelist()))
+    assert b"judge-1" in content
 
 
 def test_prompts_are_listed(read_only_server):

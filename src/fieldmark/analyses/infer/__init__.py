@@ -30,24 +30,41 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*
 _WORDS: Final = frozenset({"true", "false", "null"})
 
 
-def proposed_rules(proposals: Iterable[InferredRule]) -> JsonObject:
+def proposed_rules(
+    proposals: Iterable[InferredRule], empty_tokens: Iterable[str] = ()
+) -> JsonObject:
     """Return the content of a rules file."""
     fields: list[JsonValue] = [{"path": rule.path, **rule.settings} for rule in proposals]
     shared: JsonObject = {"scope": "union", "defaults": {"match": "exact"}}
+    tokens: list[JsonValue] = [*empty_tokens]
+    if tokens:
+        shared["empty_tokens"] = tokens
     return {**shared, "fields": fields} if fields else shared
 
 
 def render_proposal(
-    proposals: Sequence[InferredRule], *, source: str, warnings: Iterable[str] = ()
+    proposals: Sequence[InferredRule],
+    *,
+    source: str,
+    warnings: Iterable[str] = (),
+    empty_tokens: Mapping[str, int] | None = None,
 ) -> str:
-    """Return the text of a rules file; `source` names the data or the schema."""
+    """Return the text of a rules file; `source` names the data or the schema.
+
+    `empty_tokens` are words for empty values, with their numbers in predictions.
+    """
+    tokens = empty_tokens or {}
     lines = [
         *(f"# warning: {_comment(text)}" for text in warnings),
         f"# Proposed from {_comment(source)}. The comment above each rule gives the reason.",
         "# Review the rules before you use them.",
     ]
-    content = proposed_rules(proposals)
+    content = proposed_rules(proposals, tokens)
     lines += [f"{key}: {_flow_style(content[key])}" for key in ("scope", "defaults")]
+    if tokens:
+        counts = ", ".join(f"{_comment(word)}: {number:,}" for word, number in tokens.items())
+        lines.append(f"# words in predictions where the ground truth has no value ({counts})")
+        lines.append(f"empty_tokens: {_flow_style(content['empty_tokens'])}")
     if proposals:
         lines.append("fields:")
     for proposal in proposals:
@@ -96,11 +113,12 @@ _KEYWORDS: Final = (b"$schema", b"properties", b"$defs")
 class ProposedRules(Mapping[str, JsonValue]):
     """Proposed rules: a mapping that other functions accept as `rules`.
 
-    Its text is a rules file with a reason for each rule. `source` names the data or the schema, and
-    `warnings` name fields that are left to the defaults.
+    Its text is a rules file with a reason for each rule. `source` names the data or the schema,
+    `warnings` name fields that are left to the defaults, and `empty_tokens` are words for empty
+    values, with their numbers in predictions.
     """
 
-    __slots__ = ("_content", "_rules", "is_from_schema", "source", "warnings")
+    __slots__ = ("_content", "_rules", "empty_tokens", "is_from_schema", "source", "warnings")
 
     def __init__(
         self,
@@ -109,10 +127,12 @@ class ProposedRules(Mapping[str, JsonValue]):
         warnings: Sequence[str] = (),
         *,
         is_from_schema: bool,
+        empty_tokens: Mapping[str, int] | None = None,
     ) -> None:
         self.is_from_schema = is_from_schema
+        self.empty_tokens = empty_tokens or {}
         self._rules = tuple(rules)
-        self._content: JsonObject = proposed_rules(self._rules)
+        self._content: JsonObject = proposed_rules(self._rules, self.empty_tokens)
         self.source = source
         self.warnings = tuple(warnings)
 
@@ -126,7 +146,12 @@ class ProposedRules(Mapping[str, JsonValue]):
         return len(self._content)
 
     def __str__(self) -> str:
-        return render_proposal(self._rules, source=self.source, warnings=self.warnings)
+        return render_proposal(
+            self._rules,
+            source=self.source,
+            warnings=self.warnings,
+            empty_tokens=self.empty_tokens,
+        )
 
     @property
     def reasons(self) -> JsonObject:
@@ -190,7 +215,13 @@ def propose_rules(truth: InputLike, candidate: InputLike | None, options: Inputs
 
         declared = reader_rules(options)
         proposed = [rule for rule in proposed if not _is_declared(rule.path, declared)]
-    return ProposedRules(proposed, plural(inferrer.cases, "case"), warnings, is_from_schema=False)
+    return ProposedRules(
+        proposed,
+        plural(inferrer.cases, "case"),
+        warnings,
+        is_from_schema=False,
+        empty_tokens=inferrer.empty_tokens(proposed),
+    )
 
 
 def _is_declared(path: str, declared: Iterable[Rule]) -> bool:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.sequence import Auto, is_series
+from fieldmark.analyses.infer.sample import (
+    Cost,
+    SampleDocuments,
+    SamplePairs,
+    Trial,
+    is_at_or_below,
+)
 from fieldmark.analyses.value_kinds import (
     LOCALES,
     Difference,
@@ -22,18 +29,21 @@ from fieldmark.analyses.value_kinds import (
     phone_is_available,
     readers_of,
 )
-from fieldmark.compare.identifier import Identifier, read_identifier
+from fieldmark.compare.identifier import read_identifier
+from fieldmark.metrics.rates import f1, sortable
 from fieldmark.model.alignment import Alignment
+from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.model.rule import Rules
 from fieldmark.plan.plan import compile_plan
 from fieldmark.values.dates import read_day
 from fieldmark.values.equality import equal, typed_key
+from fieldmark.values.geometry import BoxFormat, box_formats
 from fieldmark.values.numbers import read_amount
 from fieldmark.values.paths import ROOT, join, parse_path
 from fieldmark.values.presence import presence
-from fieldmark.values.text import exact_text, normalized, plural, shorten
+from fieldmark.values.text import exact_text, folded, normalized, plural, shorten
 
 Settings: TypeAlias = dict[str, JsonValue]
 Proposal: TypeAlias = tuple[Settings, str]
@@ -69,6 +79,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 DATE_WORDS: Final = _words("date")
+CURRENCY_WORDS: Final = _words("currency currencies ccy")
+_BOX_WORDS: Final = _words("bbox box boxes bboxes bounding rect rectangle")
 PHONE_WORDS: Final = _words("phone telephone tel mobile cell fax")
 IDENTIFIER_WORDS: Final = _words(
     "number no nr id code sku upc ean gtin mpn isbn iban ssn ein tin mrn npi vin imei ref "
@@ -82,6 +94,24 @@ NAME_WORDS: Final = _words(
 AMOUNT_WORDS: Final = _words(
     "amount total subtotal price cost sum fee tax balance due paid net gross"
 )
+
+EMPTY_WORDS: Final = frozenset(
+    [
+        "none",
+        "null",
+        "nil",
+        "n/a",
+        "na",
+        "n.a.",
+        "-",
+        "--",
+        "\u2013",
+        "\u2014",
+        "not available",
+        "not applicable",
+    ]
+)
+"""What predictions write where a document has no value, folded."""
 
 BOOLEANS: Final[Proposal] = {"match": "boolean"}, "booleans"
 INTEGERS: Final[Proposal] = (
@@ -99,6 +129,11 @@ ADDRESSES: Final[Proposal] = (
     {"match": "address"},
     "addresses, words in any order; numbers must be the same",
 )
+CURRENCIES: Final[Proposal] = (
+    {"match": "currency"},
+    "currencies; a symbol such as $ matches any of its currencies",
+)
+TIMES: Final[Proposal] = {"match": "time"}, "times of day"
 NAMES: Final[Proposal] = (
     {"match": "name"},
     "names, words in any order; legal forms and initials may differ",
@@ -178,15 +213,17 @@ _MOSTLY: Final = 0.8
 """The least share of values of the kind that the name of an attribute suggests."""
 _LOWER_THRESHOLDS: Final = (0.4, 0.3, 0.2, 0.1)
 """Tried for lists whose items are not similar enough under the rules for their fields."""
-_IN_FORM: Final = (Difference.CASE, Difference.WHITESPACE, Difference.DASH, Difference.FORM)
+_IN_FORM: Final = (
+    Difference.CASE, Difference.WHITESPACE, Difference.DASH, Difference.FORM, Difference.SPACING,
+)  # fmt: skip
 _ALIGNER: Final = Auto()
-_IDENTIFIER: Final = Identifier()
 
 
 class RuleInferrer:
     """Infers rules from cases, with bounded memory.
 
-    `read_rules` reads proposed rules, so that they can be tried on lists of the data.
+    `read_rules` reads proposed rules, so that they can be tried on values, lists and documents of
+    the data.
     """
 
     def __init__(self, read_rules: Callable[[Sequence[InferredRule]], Rules]) -> None:
@@ -194,33 +231,122 @@ class RuleInferrer:
         self._read_rules = read_rules
         self._evidence: dict[str, AttributeEvidence] = {}
         self._possible_keys: dict[str, list[str]] = {}
+        self._comparators: dict[str, Comparator] = {}
+        self._documents = SampleDocuments()
+        self._values = 0
+        self._empty_words: Counter[str] = Counter()
+        self._words_of_truth: set[str] = set()
 
     def add(self, expected: JsonValue, candidate: JsonValue | Missing = MISSING) -> None:
         """Add one case."""
         self.cases += 1
+        values = self._values
         if isinstance(expected, dict):
             self._add_object(expected, candidate, "")
         else:
             self._add_value(expected, candidate, "" if isinstance(expected, list) else ROOT)
+        if candidate is not MISSING:
+            self._documents.add(expected, candidate, self._values - values)
 
     def rules(self) -> list[InferredRule]:
         """Return a rule for each attribute, in the order of the data.
 
         An attribute whose ground truth is always empty gets no rule, because a rule would compare
-        a container in a candidate as one field.
+        a container in a candidate as one field. No rule makes the sample score worse.
         """
         rules: dict[str, InferredRule | None] = {}
         for path, evidence in self._evidence.items():
             if evidence.lists:
-                rules[path] = self._infer_acceptable_values(path, evidence)
-            elif evidence.kinds and not evidence.objects and not self._is_acceptable_value(path):
-                settings, reason = _infer_comparator(evidence)
-                rules[path] = _rule(path, settings, reason, evidence)
+                rules[path] = self._infer_acceptable_values(path, evidence) or _box_rule(evidence)
+            elif evidence.kinds and not evidence.objects and not self._is_part_of_a_value(path):
+                (settings, reason), trial = self._choose(evidence)
+                rules[path] = _rule(path, settings, reason, evidence, trial)
         # Which items are similar depends on the rules for their fields.
         fields = [rule for rule in rules.values() if rule is not None]
         for path in [path for path, rule in rules.items() if rule is None]:
             rules[path] = self._infer_alignment(path, fields)
-        return [rule for rule in rules.values() if rule is not None]
+        proposed = [rule for rule in rules.values() if rule is not None]
+        return self._without_losses(self._with_maps(proposed))
+
+    def empty_tokens(self, rules: Sequence[InferredRule]) -> Mapping[str, int]:
+        """Return the words that predictions write for empty values, with their numbers.
+
+        No ground truth has such a word as a value.
+        """
+        words = {
+            word: number
+            for word, number in self._empty_words.most_common()
+            if word not in self._words_of_truth
+        }
+        read = self._read_rules(rules)
+        with_tokens = replace(read, empty_tokens=frozenset(words))
+        if words and self._documents.cost(with_tokens).is_worse_than(self._documents.cost(read)):
+            return {}
+        return words
+
+    def _choose(self, evidence: AttributeEvidence) -> tuple[Proposal, Trial]:
+        """Return the first proposal that matches all equal pairs, and most that mean the same."""
+        first, *others = _alternatives(evidence)
+        best, trial = first, evidence.pairs.try_rule(self._comparator(first[0]))
+        refused = trial
+        for choice in others if trial.broken or trial.rejected else ():
+            tried = evidence.pairs.try_rule(self._comparator(choice[0]))
+            if not tried.broken and (trial.broken or tried.accepted > trial.accepted):
+                best, trial = choice, tried
+        if refused.broken:
+            best = best[0], best[1] + _refused(first[0], refused.broken)
+        return best, trial
+
+    def _comparator(self, settings: Mapping[str, JsonValue]) -> Comparator:
+        text = exact_text({**settings})
+        if text not in self._comparators:
+            rule = InferredRule(path="x", settings=settings, reason="")
+            comparator = self._read_rules([rule]).fields[0].comparator
+            assert comparator is not None  # noqa: S101 - every proposal for scalars has one
+            self._comparators[text] = comparator
+        return self._comparators[text]
+
+    def _with_maps(self, rules: list[InferredRule]) -> list[InferredRule]:
+        """Return the rules with `align: entries` for objects that are maps, if that is better.
+
+        Their values are read as the items of lists, and the rules for these lists are adapted.
+        """
+        maps = [path for path, evidence in self._evidence.items() if evidence.is_map]
+        maps = [path for path in maps if not any(_is_inside(path, other) for other in maps)]
+        if not maps:
+            return rules
+        inferrer = RuleInferrer(self._read_rules)
+        for expected, candidate in self._documents:
+            for path in maps:
+                segments = parse_path(path).segments
+                expected = _with_lists(expected, segments)  # noqa: PLW2901
+                if candidate is not MISSING:
+                    candidate = _with_lists(candidate, segments)  # noqa: PLW2901
+            inferrer.add(expected, candidate)
+        others = [rule for rule in rules if not any(_is_inside(rule.path, path) for path in maps)]
+        of_maps = [
+            _entries_rule(rule) if rule.path in maps else rule
+            for rule in inferrer.rules()
+            if rule.path in maps or any(_is_inside(rule.path, path) for path in maps)
+        ]
+        with_maps = [*others, *of_maps]
+        costs = (self._documents.cost(self._read_rules(own)) for own in (with_maps, rules))
+        return with_maps if next(costs).mistakes < next(costs).mistakes else rules
+
+    def _without_losses(self, rules: list[InferredRule]) -> list[InferredRule]:
+        """Return the rules without those that make the sample score worse.
+
+        A rule also has to go if others make up for it; below several of them, the innermost first.
+        """
+        before = self._documents.cost(self._read_rules([]))
+        while rules:
+            cost = self._documents.cost(self._read_rules(rules))
+            losses = {rule.path: _loss(before, cost, rule.path) for rule in rules}
+            worst = max(losses, key=lambda path: (losses[path], len(path)))
+            if losses[worst] <= _NO_LOSS and not cost.is_worse_than(before):
+                break
+            rules = [rule for rule in rules if not is_at_or_below(rule.path, worst)]
+        return rules
 
     def _add_value(self, expected: JsonValue, candidate: JsonValue | Missing, path: str) -> None:
         evidence = self._evidence.get(path)
@@ -229,10 +355,21 @@ class RuleInferrer:
                 return
             evidence = self._evidence[path] = AttributeEvidence(path)
         evidence.add(expected, candidate)
+        self._values += 1
         if isinstance(expected, dict):
+            evidence.add_keys(expected, candidate)
             self._add_object(expected, candidate, path)
         elif isinstance(expected, list):
             self._add_list(expected, candidate, f"{path}[*]")
+        elif presence(expected) is not Presence.VALUE:
+            self._add_empty_word(candidate)
+        elif isinstance(expected, str) and folded(expected) in EMPTY_WORDS:
+            self._words_of_truth.add(folded(expected))
+
+    def _add_empty_word(self, candidate: JsonValue | Missing) -> None:
+        """Count a word for an empty value, where the ground truth is empty."""
+        if isinstance(candidate, str) and folded(candidate) in EMPTY_WORDS:
+            self._empty_words[folded(candidate)] += 1
 
     def _add_object(
         self, expected: dict[str, JsonValue], candidate: JsonValue | Missing, path: str
@@ -240,6 +377,9 @@ class RuleInferrer:
         counterpart = candidate if isinstance(candidate, dict) else {}
         for key, value in expected.items():
             self._add_value(value, counterpart.get(key, MISSING), join(path, key))
+        for key, value in counterpart.items():
+            if key not in expected:
+                self._add_empty_word(value)
 
     def _add_list(
         self, expected: list[JsonValue], candidate: JsonValue | Missing, path: str
@@ -295,9 +435,12 @@ class RuleInferrer:
                 if name not in keys:
                     keys.append(name)
 
-    def _is_acceptable_value(self, path: str) -> bool:
+    def _is_part_of_a_value(self, path: str) -> bool:
+        """Whether a path stands for acceptable values, or for coordinates of a box."""
         owner = self._evidence.get(path.removesuffix("[*]"))
-        return path.endswith("[*]") and owner is not None and self._has_alternatives(owner)
+        if not path.endswith("[*]") or owner is None:
+            return False
+        return self._has_alternatives(owner) or _box_format(owner) is not None
 
     def _has_alternatives(self, evidence: AttributeEvidence) -> bool:
         """Whether lists contain acceptable values, by candidates of these or other lists."""
@@ -318,11 +461,11 @@ class RuleInferrer:
         items = self._evidence.get(f"{path}[*]")
         if items is None or not self._has_alternatives(evidence):
             return None
-        settings, reason = _infer_comparator(items)
+        (settings, reason), trial = self._choose(items)
         why = "lists of acceptable values, predictions have one value"
         if not evidence.candidates:
             why = "probably lists of acceptable values like the other lists, but no predictions"
-        return _rule(path, {**settings, "any_of": True}, f"{why}; {reason}", evidence)
+        return _rule(path, {**settings, "any_of": True}, f"{why}; {reason}", evidence, trial)
 
     def _infer_alignment(self, path: str, fields: Sequence[InferredRule]) -> InferredRule | None:
         """Return a rule for a list whose items are aligned.
@@ -447,7 +590,9 @@ class AttributeEvidence:
     few examples; `candidate_readings` count scalars of candidates. `texts` are the first distinct
     strings. `prefixed_numbers` counts whole numbers behind letters that can be a currency, such as
     R1001, and `has_amounts` says whether there are other amounts, both on either side.
-    `different_identifiers` counts equal numbers that are different as identifiers.
+    `with_clock` counts times that are not midnight. `boxes` count lists that are boxes by their
+    format. `same_keys` and `other_keys` count objects of objects whose candidate has keys in common
+    with it, or none.
     `item_fields` are the names of fields in items of lists, `items_in_lists` and
     `distinct_in_lists` count values in lists of several items. `sample` contains lists on which
     rules are tried.
@@ -466,6 +611,7 @@ class AttributeEvidence:
     years: tuple[int, int] | None = None
     with_currency: int = 0
     with_time: int = 0
+    with_clock: int = 0
     has_plain_digits: bool = False
     single_words: int = 0
     single_items: int = 0
@@ -478,7 +624,6 @@ class AttributeEvidence:
     has_decimal_mark: bool = False
     has_amounts: bool = False
     prefixed_numbers: int = 0
-    different_identifiers: int = 0
     most_decimals: int = 0
     differences: Counter[Difference] = field(default_factory=Counter)
     equal_kinds: Counter[ValueKind] = field(default_factory=Counter)
@@ -491,6 +636,11 @@ class AttributeEvidence:
     distinct_in_lists: int = 0
     item_fields: dict[str, None] = field(default_factory=dict)
     sample: SampleLists = field(default_factory=SampleLists)
+    pairs: SamplePairs = field(default_factory=SamplePairs)
+    boxes: Counter[BoxFormat] = field(default_factory=Counter)
+    has_spaced_digits: bool = False
+    same_keys: int = 0
+    other_keys: int = 0
     _distinct: set[int] = field(default_factory=set)
     _distinct_ids: set[int] = field(default_factory=set)
 
@@ -504,6 +654,7 @@ class AttributeEvidence:
             self.lists += 1
             self.single_items += len(expected) == 1
             self.series += is_series(expected)
+            self.boxes.update(box_formats(expected))
         elif isinstance(expected, dict):
             self.objects += 1
         else:
@@ -511,6 +662,14 @@ class AttributeEvidence:
         if candidate is not MISSING and presence(candidate) is Presence.VALUE:
             self.candidates += 1
             self._add_difference(expected, candidate)
+
+    def add_keys(self, expected: JsonObject, candidate: JsonValue | Missing) -> None:
+        """Count whether two objects of objects have keys in common."""
+        if not isinstance(candidate, dict) or not (expected and candidate):
+            return
+        if all(isinstance(value, dict) for value in (*expected.values(), *candidate.values())):
+            self.same_keys += not expected.keys().isdisjoint(candidate)
+            self.other_keys += expected.keys().isdisjoint(candidate)
 
     def add_order(self, expected: list[JsonValue], candidate: list[JsonValue]) -> None:
         """Count whether a list and its candidate have the same items in another order."""
@@ -543,6 +702,9 @@ class AttributeEvidence:
             self.postal_addresses += has_number and len(value.split()) >= _MIN_ADDRESS_WORDS
             self.has_decimal_mark |= _DECIMAL_MARK.search(value) is not None
             self.with_time += Reader.DATE in readers and _TIME.search(value) is not None
+            clock = _CLOCK.search(value) if Reader.MOMENT in readers else None
+            self.with_clock += clock is not None and not _MIDNIGHT.issuperset(clock[0])
+            self.has_spaced_digits |= _SPACED_DIGITS.search(value) is not None
             self.has_plain_digits |= value.strip().isdecimal()
             self.single_words += kind is ValueKind.TEXT and len(value.split()) == 1
             self.with_currency += self._add_meaning(value, readers)
@@ -578,14 +740,14 @@ class AttributeEvidence:
             return
         difference = difference_of(expected, candidate)
         self.differences[difference] += 1
-        if difference is Difference.NUMBER_FORMAT:
-            self.different_identifiers += not _IDENTIFIER.compare(expected, candidate).matched
         if not scalar or isinstance(candidate, list | dict):
             return
+        self.pairs.add(expected, candidate, difference)
         readers = readers_of(candidate)
         self.candidate_readings[readers] += 1
         if isinstance(candidate, str):
             self._add_meaning(candidate, readers)
+            self.has_spaced_digits |= _SPACED_DIGITS.search(candidate) is not None
         self.has_amounts |= isinstance(candidate, float)
         if difference is Difference.NONE:
             self.equal_kinds[kind_of_value(expected)] += 1
@@ -641,6 +803,11 @@ class AttributeEvidence:
         return 0 < self.differences.total() * _MOSTLY <= same
 
     @property
+    def is_map(self) -> bool:
+        """Whether these are objects of objects with other keys than their candidates have."""
+        return self.other_keys > self.same_keys
+
+    @property
     def is_list_of_acceptable_values(self) -> bool:
         """Whether the ground truth lists acceptable values and most candidates have one value."""
         listed = self.differences[Difference.LISTED] > 0
@@ -684,6 +851,9 @@ class AttributeEvidence:
 _PREFIXED_NUMBER: Final = re.compile(r"[^\W\d_]+-?[0-9]+\Z")
 _DECIMAL_MARK: Final = re.compile(r"[0-9][.,][0-9]")
 _TIME: Final = re.compile(r"[0-9]:[0-9]{2}")
+_CLOCK: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
+_MIDNIGHT: Final = frozenset("0:")
+_SPACED_DIGITS: Final = re.compile(r"[0-9]\s+[0-9]")
 _STOP_WORDS: Final = frozenset(
     [
         "and",
@@ -738,21 +908,85 @@ def _list_rule(
     return InferredRule(path=path or ROOT, settings=settings, reason=why)
 
 
-def _rule(path: str, settings: Settings, reason: str, evidence: AttributeEvidence) -> InferredRule:
-    """Return a rule whose reason includes the counts."""
+def _rule(
+    path: str, settings: Settings, reason: str, evidence: AttributeEvidence, trial: Trial
+) -> InferredRule:
+    """Return a rule whose reason includes the counts; what it rejects is a different value."""
     counts = [plural(evidence.values, "value")]
     if evidence.empty:
         counts.append(f"{evidence.empty:,} empty")
     differences = evidence.differences.copy()
-    if settings["match"] == Identifier.name:
-        differences[Difference.NUMBER_FORMAT] -= evidence.different_identifiers
-        differences[Difference.OTHER] += evidence.different_identifiers
+    for difference, number in trial.rejected.items():
+        differences[difference] -= number
+        differences[Difference.OTHER] += number
     counts += [
         f"{difference}: {differences[difference]:,}"
         for difference in Difference
         if difference is not Difference.NONE and differences[difference]
     ]
     return InferredRule(path=path, settings=settings, reason=f"{reason} ({', '.join(counts)})")
+
+
+# --- boxes and maps -------------------------------------------------------------------------------
+
+_MIN_BOXES: Final = 10
+"""The number of lists from which coordinates are boxes whatever the name of the attribute is."""
+
+
+def _box_format(evidence: AttributeEvidence) -> BoxFormat | None:
+    """Return the format in which all lists of four numbers form boxes."""
+    named = not _BOX_WORDS.isdisjoint(key_words(evidence.path))
+    if evidence.boxes[BoxFormat.XYXY] == evidence.lists:
+        return BoxFormat.XYXY if evidence.lists >= (1 if named else _MIN_BOXES) else None
+    return BoxFormat.XYWH if named and evidence.boxes[BoxFormat.XYWH] == evidence.lists else None
+
+
+def _box_rule(evidence: AttributeEvidence) -> InferredRule | None:
+    """Return a rule for lists of coordinates that are boxes."""
+    box_format = _box_format(evidence)
+    if box_format is None:
+        return None
+    settings: Settings = {"match": "iou"}
+    if box_format is not BoxFormat.XYXY:
+        settings["format"] = box_format.value
+    reason = f"four numbers that form boxes ({box_format}), compared by their overlap"
+    return _list_rule(evidence.path, settings, reason, evidence)
+
+
+def _loss(before: Cost, after: Cost, path: str) -> tuple[int, float]:
+    """Return how many more mistakes there are below a path, and how much lower F1 is."""
+    old, new = before.below(path), after.below(path)
+    scores = [f1(counts.tp, counts.fp, counts.fn) or 0.0 for counts in (old, new)]
+    return new.fp + new.fn - old.fp - old.fn, sortable(scores[0] - scores[1])
+
+
+_NO_LOSS: Final = (0, 0.0)
+
+
+def _entries_rule(rule: InferredRule) -> InferredRule:
+    """Return the rule for a map whose values are aligned like the items of a list."""
+    options = {key: value for key, value in rule.settings.items() if key not in {"align", "key"}}
+    reason = rule.reason.replace("items aligned", "values of a map aligned", 1)
+    reason = re.sub(r"list(?=s?\)$)", "map", reason)
+    return replace(rule, settings={"align": "entries", **options}, reason=reason)
+
+
+def _is_inside(path: str, other: str) -> bool:
+    return path != other and is_at_or_below(path, other)
+
+
+def _with_lists(document: JsonValue, segments: Sequence[object]) -> JsonValue:
+    """Return a document in which the objects at a path are the lists of their values."""
+    if not segments:
+        return list(document.values()) if isinstance(document, dict) else document
+    step, *rest = segments
+    if isinstance(document, list):
+        return [_with_lists(item, rest) for item in document]
+    if not isinstance(document, dict) or step not in document:
+        return document
+    return {
+        key: _with_lists(value, rest) if key == step else value for key, value in document.items()
+    }
 
 
 _Fits: TypeAlias = Callable[[AttributeEvidence], bool]
@@ -765,10 +999,69 @@ class _ComparatorRule(NamedTuple):
     propose: Callable[[AttributeEvidence], Proposal]
 
 
-def _infer_comparator(evidence: AttributeEvidence) -> Proposal:
-    """Return the comparator settings for an attribute, and the reason for them."""
+def _alternatives(evidence: AttributeEvidence) -> Iterator[Proposal]:
+    """Yield the settings of a comparator and the reason for them, then more tolerant ones.
+
+    The last of them matches all equal values.
+    """
     choice = next((choice for choice in _COMPARATOR_RULES if choice.fits(evidence)), _FALLBACK)
-    return choice.propose(evidence)
+    settings, reason = choice.propose(evidence)
+    yield settings, reason
+    match = settings["match"]
+    differences = evidence.differences
+    if match in {"date", "partial_date", "timestamp"} and "order" in settings:
+        yield _propose_date(evidence, match, ordered=False)
+    if match == "timestamp":
+        yield from (_propose_date(evidence, "date", ordered=ordered) for ordered in (True, False))
+    if match in {"numeric_tolerance", "money"}:
+        number_format = max(
+            _NUMBER_FORMATS, key=lambda reader: evidence.count(reader, both_sides=True)
+        )
+        for name in (number_format.value, "auto"):
+            how = f"{reason}; strings in {name} format"
+            yield {**settings, "number_format": name}, how
+    if settings == CODES[0] and not evidence.looks_alike_as_identifiers:
+        yield IDENTIFIERS
+    if match in {"fuzzy", "name"}:
+        yield {**settings, **_IGNORING_SPACES}, f"{reason}; spaces may be absent"
+    if match in {"exact", "normalized_text"}:
+        if settings != CODES[0] or reason != CODES[1]:
+            for difference, proposals in _BY_DIFFERENCE:
+                yield from proposals(evidence) if differences[difference] else ()
+        yield from _text_forms(evidence, reason)
+    elif match not in _TEXT_COMPARATORS:
+        what = f"{plural(evidence.distinct, 'distinct value')}, compared as text"
+        yield {"match": "exact"}, what
+        yield from _text_forms(evidence, what)
+
+
+_TEXT_COMPARATORS: Final = frozenset(
+    {"address", "boolean", "currency", "fuzzy", "identifier", "name", "semantic"}
+)
+"""Comparators that match all equal values, and are chosen for more than the form of a text."""
+_IGNORING_SPACES: Final[Settings] = {"ignore": ["white_space"]}
+
+
+def _text_forms(evidence: AttributeEvidence, reason: str) -> Iterator[Proposal]:
+    """Yield comparisons of texts that differ in their form."""
+    reason = reason.removesuffix("; case and whitespace differ").removesuffix(", compared exactly")
+    reason = reason.removesuffix("; compared exactly")
+    yield {"match": "normalized_text"}, f"{reason}; case and whitespace differ"
+    if evidence.differences[Difference.SPACING] and not evidence.has_spaced_digits:
+        settings: Settings = {"match": "normalized_text", **_IGNORING_SPACES}
+        yield settings, f"{reason}; case differs, and spaces may be absent"
+
+
+def _refused(settings: Settings, broken: Sequence[str]) -> str:
+    """Return why settings are not proposed, for the end of a reason."""
+    options = ", ".join(f"{key}: {_shown(value)}" for key, value in settings.items())
+    examples = ", ".join(shorten(text, _MAX_SHOWN) for text in broken[:_MAX_EXAMPLES])
+    more = ", …" if len(broken) > _MAX_EXAMPLES else ""
+    return f"; not {options}, which cannot read values that both sides have: {examples}{more}"
+
+
+def _shown(value: JsonValue) -> str:
+    return value if isinstance(value, str) else exact_text(value)
 
 
 def _fixed(reason: str, **settings: JsonValue) -> Callable[[AttributeEvidence], Proposal]:
@@ -840,21 +1133,32 @@ def _date_order(evidence: AttributeEvidence) -> Reader | None:
     return best if clear else None
 
 
-def _propose_date(evidence: AttributeEvidence) -> Proposal:
-    settings: Settings = {"match": "date"}
+_COMPARED: Final = {
+    "date": "compared by day",
+    "partial_date": "compared by day, month or year",
+    "timestamp": "compared with their times",
+}
+
+
+def _propose_date(
+    evidence: AttributeEvidence, match: str = "date", *, ordered: bool = True
+) -> Proposal:
+    settings: Settings = {"match": match}
     reason = plural(evidence.kinds.total(), "date")
-    order = _date_order(evidence)
+    order = _date_order(evidence) if ordered else None
     if order is not None:
         settings["order"] = order.value
         reason += f", order {order}"
     readers = [Reader.DATE if order is None else order]
+    if match == "partial_date":
+        readers += [Reader.MONTH, Reader.YEAR]
     locale = max(LOCALES, key=lambda reader: evidence.count(reader, both_sides=True))
     if evidence.count(locale, both_sides=True):
         settings["locales"] = [locale.value]
         reason += f", month names in {locale}"
         readers.append(locale)
-    reason += ", compared by day"
-    if evidence.with_time:
+    reason += f", {_COMPARED[match]}"
+    if evidence.with_time and match != "timestamp":
         reason += f"; the times of {evidence.with_time:,} are ignored"
     short, _ = evidence.examples_of(lambda readers: Reader.SHORT_YEAR in readers)
     if evidence.count(Reader.SHORT_YEAR, both_sides=True):
@@ -870,12 +1174,49 @@ def _propose_date(evidence: AttributeEvidence) -> Proposal:
     return settings, reason + _unreadable(evidence, *readers, how=how)
 
 
+def _have_months(evidence: AttributeEvidence) -> bool:
+    """Whether nearly all values are days, months or years, and some are months."""
+    months = evidence.count(Reader.MONTH)
+    number = evidence.count(Reader.DATE, Reader.MONTH, Reader.YEAR)
+    named = is_named(evidence.path, IDENTIFIER_WORDS)
+    return months > 0 and not named and number >= _NEARLY_ALL * evidence.kinds.total()
+
+
+def _have_times(evidence: AttributeEvidence) -> bool:
+    """Whether nearly all dates have a time, and not always midnight, and so have predictions."""
+    number = evidence.count(Reader.MOMENT)
+    candidates = evidence.candidate_readings.total()
+    in_candidates = evidence.count(Reader.MOMENT, both_sides=True) - number
+    return (
+        evidence.with_clock > 0
+        and number >= _NEARLY_ALL * evidence.kinds.total()
+        and in_candidates * 2 >= candidates
+    )
+
+
 def _first_year(years: tuple[int, int] | None) -> int:
     """Return the first of the hundred years that include all years with four digits."""
     if years is None:
         return _FIRST_YEAR
     first = min(_FIRST_YEAR, years[0] - years[0] % 10)
     return first if years[1] < first + _CENTURY and first > 0 else _FIRST_YEAR
+
+
+_NO_TIMES: Final = frozenset({"duration", "length", "score", "ratio", "scale"})
+
+
+def _are_times(evidence: AttributeEvidence) -> bool:
+    number = evidence.count(Reader.TIME)
+    named = is_named(evidence.path, _NO_TIMES | IDENTIFIER_WORDS)
+    return not named and 0 < _NEARLY_ALL * evidence.kinds.total() <= number
+
+
+def _are_currencies(evidence: AttributeEvidence) -> bool:
+    """Whether most values are currencies, and the name or predictions say that they mean one."""
+    named = not CURRENCY_WORDS.isdisjoint(key_words(evidence.path))
+    said = named or evidence.differences[Difference.CURRENCY_NAME] > 0
+    number = evidence.count(Reader.CURRENCY)
+    return said and 0 < (_MOSTLY if named else _NEARLY_ALL) * evidence.kinds.total() <= number
 
 
 # --- numbers in text ------------------------------------------------------------------------------
@@ -986,6 +1327,22 @@ def _propose_exact(evidence: AttributeEvidence) -> Proposal:
     return {"match": "exact"}, f"{what}, compared exactly"
 
 
+_BY_DIFFERENCE: Final[
+    Sequence[tuple[Difference, Callable[[AttributeEvidence], Sequence[Proposal]]]]
+] = (
+    (Difference.NUMBER_FORMAT, lambda evidence: (_propose_number(evidence),)),
+    (
+        Difference.DATE_FORMAT,
+        lambda evidence: (
+            _propose_date(evidence),
+            _propose_date(evidence, ordered=False),
+            _propose_date(evidence, "partial_date", ordered=False),
+        ),
+    ),
+    (Difference.TIME_FORMAT, lambda _: (TIMES,)),
+    (Difference.CURRENCY_NAME, lambda _: (CURRENCIES,)),
+)
+"""Proposals for text whose predictions mean the same in another form."""
 _NUMBERS: Final = (ValueKind.WHOLE_NUMBER, ValueKind.DECIMAL_NUMBER)
 _CODES: Final = (
     ValueKind.CODE, ValueKind.DIGITS, ValueKind.NUMBER_TEXT, ValueKind.IMPOSSIBLE_DATE,
@@ -1021,6 +1378,13 @@ _COMPARATOR_RULES: Final = (
             tolerance=0.000001,
             relative=True,
         ),
+    ),
+    _ComparatorRule(_are_currencies, _always(CURRENCIES)),
+    _ComparatorRule(_are_times, _always(TIMES)),
+    _ComparatorRule(_have_months, lambda evidence: _propose_date(evidence, "partial_date")),
+    _ComparatorRule(
+        lambda evidence: _are_dates(evidence) and _have_times(evidence),
+        lambda evidence: _propose_date(evidence, "timestamp"),
     ),
     _ComparatorRule(_are_dates, _propose_date),
     _ComparatorRule(

@@ -16,6 +16,8 @@ from fieldmark.analyses.infer.rule_inferrer import (
     ADDRESS_WORDS,
     ADDRESSES,
     BOOLEANS,
+    CURRENCIES,
+    CURRENCY_WORDS,
     DATE_WORDS,
     EMAILS,
     IDENTIFIER_WORDS,
@@ -26,6 +28,7 @@ from fieldmark.analyses.infer.rule_inferrer import (
     PAIRED_THRESHOLD,
     PHONE_WORDS,
     SHORT_TEXT,
+    TIMES,
     WEB_ADDRESSES,
     InferredRule,
     Proposal,
@@ -230,6 +233,7 @@ _FORMATS: Final[Mapping[str, Proposal]] = {
     "url": WEB_ADDRESSES,
     "iri": WEB_ADDRESSES,
     "uuid": IDENTIFIERS,
+    "time": TIMES,
 }
 _NUMBERS: Final[Proposal] = (
     {"match": "numeric_tolerance", "tolerance": 0},
@@ -260,6 +264,7 @@ _BY_NAME: Final[tuple[tuple[frozenset[str], Proposal], ...]] = (
         PHONE_WORDS,
         (IDENTIFIERS[0], "named like telephone numbers, compared by letters and digits"),
     ),
+    (CURRENCY_WORDS, (CURRENCIES[0], f"named like {CURRENCIES[1]}")),
     (IDENTIFIER_WORDS, (IDENTIFIERS[0], f"named like {IDENTIFIERS[1]}")),
     (ADDRESS_WORDS, (ADDRESSES[0], f"named like {ADDRESSES[1]}")),
     (NAME_WORDS, (NAMES[0], f"named like {NAMES[1]}")),

@@ -517,6 +517,8 @@ _ONLY_ATTACHED: Final = frozenset(
 )
 _SCALE_LETTERS: Final = frozenset({"k", "m", "b"})
 _Measures: TypeAlias = "list[tuple[str, Fraction]]"
+_MAX_UNIT_WORDS: Final = 4
+"""The most words of a unit, as in "quarters of a year"."""
 _UNIT_WORD: Final = re.compile(
     rf"(?:[ \t]*|-)([^\W\d_]+[23]?(?![^\W_])(?:/[a-z]\b)?|%|[^\w\s{_MARKS}](?![0-9]))\.?"
 )
@@ -535,7 +537,7 @@ def read_units(text: str, position: int, codes: frozenset[str]) -> tuple[_Measur
             possible = [(UNITS[letter][0], UNITS[letter][1] / scale)]
     words: list[tuple[str, int]] = []
     end_of_words = position
-    for _ in range(4):
+    for _ in range(_MAX_UNIT_WORDS):
         match = _UNIT_WORD.match(text, end_of_words)
         if match is None:
             break
@@ -553,7 +555,7 @@ def read_units(text: str, position: int, codes: frozenset[str]) -> tuple[_Measur
         if words and _currency(words[0][0]) & codes:
             codes, position = codes & _currency(words[0][0]), words[0][1]
         return [(code, scale) for code in codes], position, scale
-    for length in range(min(3, len(words)), 0, -1):
+    for length in range(len(words), 0, -1):
         phrase = " ".join(word for word, _ in words[:length])
         name = phrase.lower()
         end = words[length - 1][1]

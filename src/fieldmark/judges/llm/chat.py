@@ -29,18 +29,21 @@ from fieldmark.values.text import plural
 _MAX_DATA_CHARACTERS: Final = 200_000
 _COMPLETE: Final[frozenset[JsonValue]] = frozenset({"stop", None})
 """The finish reasons of a complete response."""
-_FILTER: Final = "content_filter"
-"""The finish reason, and the code of the error, if the content filter of an endpoint applied."""
-FILTERED: Final = "the content filter of the endpoint blocked the response"
-_INCOMPLETE: Final[Mapping[str, str]] = {
-    "length": "the response was truncated at the token limit",
-    _FILTER: FILTERED,
-}
-_BAD_REQUEST: Final = 400
+_FILTERED: Final = "content_filter"
+"""The finish reason of a filtered response, and the code in the error for a filtered request."""
 _MAX_REASON: Final = 2_000
 _REFUSALS: Final = frozenset({400, 404, 415, 422, 500, 501})
 _FORMAT: Final = re.compile(r"response_?format|json_?schema|json_?object|grammar", re.IGNORECASE)
 """Words in the error of an endpoint that does not support a response format."""
+_UNSUPPORTED: Final = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|max_completion_tokens", re.IGNORECASE
+)
+_WITHOUT: Final[Mapping[str, str]] = {
+    "max_tokens": "{{max_tokens: null, max_completion_tokens: {limit}}}",
+    "temperature": "{{temperature: null}}",
+    "seed": "{{seed: null}}",
+}
+"""The value of `request` for an endpoint that does not support a parameter."""
 _THINKING: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _FENCE: Final = re.compile(
     r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL | re.IGNORECASE
@@ -209,28 +212,42 @@ def request_chat(
                 images,
             )
         except LlmCallError as error:
+            if error.refused in _REFUSALS and _FILTERED in str(error):
+                raise NoAnswerError(str(error)) from None
             unsupported = error.refused in _REFUSALS and _FORMAT.search(str(error))
             if not (unsupported and connection.offered_formats.refuse(used)):
-                raise
+                raise _with_request_hint(error, connection) from None
         else:
             return ChatResponse(body, call, used)
 
 
-def is_filtered(error: LlmCallError) -> bool:
-    """Return whether an endpoint refused a request because of its content filter."""
-    return error.refused == _BAD_REQUEST and _FILTER in str(error)
+def _with_request_hint(error: LlmCallError, connection: ChatConnection) -> LlmCallError:
+    """Return the error of an endpoint that rejects a parameter with the option that changes it."""
+    text = str(error)
+    if error.refused not in _REFUSALS or not _UNSUPPORTED.search(text):
+        return error
+    for name, value in _WITHOUT.items():
+        if name not in connection.request and re.search(rf"\b{name}\b", text):
+            shown = value.format(limit=connection.max_reply_tokens)
+            return LlmCallError(f"{text}; set request: {shown} for this model", error.refused)
+    return error
 
 
 def response_text(body: JsonObject) -> str:
-    """Return the content of a response, which must contain one complete message."""
+    """Return the content of a response, which must contain one complete message.
+
+    Raise NoAnswerError if the model answered without one.
+    """
     choices = body.get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         raise UnusableResponseError("the response must contain exactly one choice")
     finish_reason = choices[0].get("finish_reason")
     if isinstance(finish_reason, dict | list) or finish_reason not in _COMPLETE:
         text = str(finish_reason)
-        if text in _INCOMPLETE:
-            raise NoAnswerError(_INCOMPLETE[text])
+        if text == _FILTERED:
+            raise NoAnswerError("the content filter of the endpoint blocked the response")
+        if text == "length":
+            raise UnusableResponseError("the response was truncated at the token limit")
         raise UnusableResponseError(f"unexpected finish reason {text[:40]!r}")
     message = choices[0].get("message")
     if not isinstance(message, dict):

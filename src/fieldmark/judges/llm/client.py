@@ -59,7 +59,7 @@ class UnusableResponseError(Exception):
 
 
 class NoAnswerError(UnusableResponseError):
-    """The model answered without usable content: it refused, or its answer was cut or filtered."""
+    """A model refused to answer, or its answer was filtered or empty."""
 
 
 LLM_ERRORS: Final = (LlmCallError, UnusableResponseError, CacheError)

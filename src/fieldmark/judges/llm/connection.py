@@ -25,7 +25,6 @@ from fieldmark.judges.http_client import (
     unusable_variable,
     variables_in,
 )
-from fieldmark.judges.llm.prompts import LATEST_VERSION
 from fieldmark.judges.llm.response_cache import (
     CacheError,
     FileResponseCache,
@@ -237,19 +236,28 @@ class Connection:
         sent, received = tokens
         return (sent * self.input_price + received * self.output_price) / _MILLION
 
-    def check_budget(self, calls: int, tokens: TokenCount) -> None:
+    def check_budget(self, calls: int, used: TokenCount, call: TokenCount) -> None:
         """Raise BudgetExceededError if one more call could exceed the budget.
 
-        `calls` is the number of previous calls, `tokens` the maximum including one more call.
+        `calls` is the number of previous calls, `used` the maximum of their tokens, and `call` the
+        maximum of one more call.
         """
         if self.max_calls is not None and calls >= self.max_calls:
             raise BudgetExceededError(f"the budget of {plural(self.max_calls, 'call')} is used up")
-        message = "one more call could exceed the budget of "
-        if self.max_total_tokens is not None and sum(tokens) > self.max_total_tokens:
-            raise BudgetExceededError(f"{message}{plural(self.max_total_tokens, 'token')}")
-        cost = self.price(tokens)
+        message = "one more call could exceed the budget of"
+        if self.max_total_tokens is not None and sum(used.plus(call)) > self.max_total_tokens:
+            left = max(0, self.max_total_tokens - sum(used))
+            raise BudgetExceededError(
+                f"{message} {plural(self.max_total_tokens, 'token')}: it reserves up to "
+                f"{sum(call):,}, and {left:,} are left"
+            )
+        cost = self.price(used.plus(call))
         if self.max_cost is not None and cost is not None and cost > self.max_cost:
-            raise BudgetExceededError(f"{message}{self.max_cost:g}")
+            left_cost = max(0.0, self.max_cost - (self.price(used) or 0.0))
+            raise BudgetExceededError(
+                f"{message} {self.max_cost:g}: it reserves up to {self.price(call):.4g}, and "
+                f"{left_cost:.4g} is left"
+            )
 
     def usage(self) -> JsonObject:
         """Return the original cost of all responses, whether cached or not."""
@@ -339,23 +347,6 @@ class ChatConnection(Connection):
             "reply_format": self.reply_format.value,
             "max_reply_tokens": self.max_reply_tokens,
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradingConnection(ChatConnection):
-    """A chat model that grades data.
-
-    `prompt_version` selects an older prompt, whose cached responses remain valid.
-    """
-
-    prompt_version: Annotated[int, Range(ge=1, le=LATEST_VERSION)] = LATEST_VERSION
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        if self.prompt_version == 1 and self.reply_format is ReplyFormat.AUTO:
-            # Cached responses depend on it.
-            object.__setattr__(self, "reply_format", ReplyFormat.JSON_OBJECT)
-        ChatConnection.__post_init__(self)
 
 
 def _missing_cache(file: Path | None) -> str:

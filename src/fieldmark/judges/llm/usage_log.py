@@ -116,20 +116,22 @@ class UsageLog:
                 if change.call:
                     self._paid.add(change.call)
 
-    def reserve(self, tokens: TokenCount, check_budget: Callable[[int, TokenCount], None]) -> None:
+    def reserve(
+        self, tokens: TokenCount, check_budget: Callable[[int, TokenCount, TokenCount], None]
+    ) -> None:
         """Reserve the tokens of a call; wait while calls in flight reserve too much of the budget.
 
-        `check_budget` receives the number of previous calls and the maximum number of tokens,
-        including this call, and may raise BudgetExceededError.
+        `check_budget` receives the number of previous calls, the maximum of their tokens and the
+        maximum of this call, and may raise BudgetExceededError.
         """
         with self._settled:
             while True:
                 try:
-                    check_budget(self._requests, self._spent.plus(self._reserved).plus(tokens))
+                    check_budget(self._requests, self._spent.plus(self._reserved), tokens)
                     break
                 except BudgetExceededError:
                     # If it is exceeded without the calls in flight, waiting is useless.
-                    check_budget(self._requests, self._spent.plus(tokens))
+                    check_budget(self._requests, self._spent, tokens)
                 self._settled.wait()
             self.write_change(SpentChange(requests=1, tokens=tokens))
             self._requests += 1

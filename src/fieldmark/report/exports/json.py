@@ -37,7 +37,7 @@ class Json:
         """Write the manifest, the summary and all cases."""
         manifest = to_json(run.manifest)
         if not run.has_values:
-            del manifest["providers"], manifest["segment_size"]
+            del manifest["segment_size"]
         head: JsonObject = {
             "format": _FORMAT,
             "name": run.name,

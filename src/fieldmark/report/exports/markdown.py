@@ -23,7 +23,7 @@ from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.metric_titles import evaluator_note, failed_note, rqs_formula
 from fieldmark.report.render import counts_and_rates, document_markdown, headline
 from fieldmark.report.run_document import confidence_blocks, judge_blocks, slice_blocks
-from fieldmark.report.shown_run import ShownRun, gates_failed_first
+from fieldmark.report.shown_run import ShownRun, gates_failed_first, provider_names
 from fieldmark.report.tables import (
     AttributeRow,
     attribute_rows,
@@ -121,7 +121,9 @@ def markdown(run: ShownRun) -> str:
         *warnings,
         *_more_line(len(others) - _WARNINGS, "more warning"),
         "",
-        f"Convention {in_code(summary.convention.name)}, run {in_code(run.name)}",
+        f"Convention {in_code(summary.convention.name)}, "
+        + "".join(f"provider {in_code(name)}, " for name in provider_names(run.manifest.providers))
+        + f"run {in_code(run.name)}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -155,7 +157,9 @@ def _metrics(summary: Summary) -> Iterator[str]:
     yield f"| Metric | Value |{' 95% CI |' if bounded else ''} |"
     yield f"|---|--:|{'--:|' if bounded else ''}---|"
     for tile in shown:
-        value = f"{tile.value:,}" if isinstance(tile.value, int) else number(tile.value)
+        value = (
+            f"{tile.value:,}" if isinstance(tile.value, int) else number(tile.value, tile.digits)
+        )
         maximum = "" if tile.maximum is None else f" of {number(tile.maximum, 2)}"
         bounds = f" {' to '.join(map(number, tile.interval or ()))} |" if bounded else ""
         note = f" (**{tile.note}**)" if tile.note else ""

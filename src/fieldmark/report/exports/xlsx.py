@@ -28,7 +28,7 @@ from fieldmark.report.exports.common import (
 from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles, verdict_counts
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.metric_titles import evaluator_note, rqs_formula
-from fieldmark.report.shown_run import ShownRun, gates_failed_first
+from fieldmark.report.shown_run import ShownRun, gates_failed_first, provider_names
 from fieldmark.report.tables import (
     CONFIDENCE_COLUMNS,
     attribute_cells,
@@ -128,7 +128,7 @@ class Xlsx:
         )
         with atomic_path(out) as path:
             book = Workbook(write_only=True)
-            _sheet(book, "Summary", _METRIC_COLUMNS, _metrics(run.summary))
+            _sheet(book, "Summary", _METRIC_COLUMNS, _metrics(run))
             _sheet(book, "Attributes", attribute_columns(run.summary), attribute_cells(run.summary))
             if run.summary.by:
                 names = slice_metrics(run.summary)
@@ -206,7 +206,8 @@ def _slices(summary: Summary) -> Iterator[list[Cell]]:
             yield [key, row.value, row.cases, first, *(row.interval or (None, None)), *others]
 
 
-def _metrics(summary: Summary) -> Iterator[list[Cell]]:
+def _metrics(run: ShownRun) -> Iterator[list[Cell]]:
+    summary = run.summary
     shown = tiles(summary)
     for tile in shown:
         low, high = tile.interval or (None, None)
@@ -227,6 +228,8 @@ def _metrics(summary: Summary) -> Iterator[list[Cell]]:
     for gate in gates_failed_first(summary):
         yield ["gate", gate.passed, None, None, gate_text(gate)]
     yield ["convention", None, None, None, summary.convention.name]
+    for name in provider_names(run.manifest.providers):
+        yield ["provider", None, None, None, name]
     if has_rqs(shown):
         yield ["RQS formula", None, None, None, rqs_formula(summary.rqs_counting)]
     for warning in summary.warnings:

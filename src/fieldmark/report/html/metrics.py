@@ -25,6 +25,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.value_encoding import columnar
 from fieldmark.report.metric_titles import (
     METRIC_TITLES,
+    RQS_DIGITS,
     bounds_text,
     evaluator_note,
     failed_note,
@@ -112,6 +113,9 @@ def verdict_counts(summary: Summary) -> dict[str, int]:
     return {verdict.value: n for verdict, n in zip(Verdict, summary.verdicts, strict=True)}
 
 
+_DIGITS: Final = 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
     """A metric with its meaning and, if available, its confidence interval.
@@ -130,6 +134,7 @@ class Tile:
     vacuous_cases: int = 0
     bounds: Interval | None = None
     failed: str = ""
+    digits: int = _DIGITS
 
     @property
     def note(self) -> str:
@@ -149,6 +154,7 @@ class Tile:
             "meaning": self.meaning,
             **({} if self.interval is None else {"interval": list(self.interval)}),
             **({} if self.maximum is None else {"most": self.maximum}),
+            **({} if self.digits == _DIGITS else {"digits": self.digits}),
             **(flagged if self.note else {}),
         }
 
@@ -183,6 +189,7 @@ def tiles(summary: Summary) -> list[Tile]:
     primary = _PRIMARY_SCORES.get(str(summary.convention.options.get("primary")), "the score")
     scored_by = "the scores of the evaluators" if summary.evaluators else f"{primary} over cases"
     meanings = {**_MEANINGS, MAIN_METRIC: f"mean of {scored_by}"}
+    of_rqs = {"rqs", MAIN_METRIC} if primary == "RQS" and not summary.evaluators else {"rqs"}
     by_name = {
         name: Tile(
             label=_capitalized(METRIC_TITLES[name]),
@@ -194,6 +201,7 @@ def tiles(summary: Summary) -> list[Tile]:
             vacuous_cases=summary.vacuous_cases.get(name, 0),
             bounds=metric_bounds(summary, name),
             failed=failed_text(summary),
+            digits=RQS_DIGITS if name in of_rqs else _DIGITS,
         )
         for name, value in summary.evaluated.items()
     }
@@ -233,6 +241,7 @@ def case_tiles(case: CaseResult) -> list[Tile]:
             maximum=quality.rqs_max if name == "rqs" else None,
             flags=quality.flags.get(name, ()),
             bounds=getattr(bounds, name),
+            digits=RQS_DIGITS if name == "rqs" else _DIGITS,
         )
         for name in QUALITY_METRICS
     }

@@ -39,7 +39,7 @@ from fieldmark.report.html.mistakes import (
     types_by_count,
 )
 from fieldmark.report.html.value_encoding import embedded, truncate
-from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
+from fieldmark.report.shown_run import ShownRun, comparators_by_attribute, provider_names
 from fieldmark.report.tables import cost_facts
 from fieldmark.runs.case_result import date_orders
 
@@ -277,6 +277,7 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
         "evaluators": evaluator_lines(summary),
         "provenance": [
             ["command", manifest.command],
+            ["providers", ", ".join(provider_names(manifest.providers))],
             ["status", manifest.status],
             ["started", manifest.started_at],
             ["finished", manifest.finished_at],

@@ -214,9 +214,9 @@ def _produced_case(
         return case._replace(input=CaseInput.FAILED, note=response.failure)
     context = case.context or CaseContext()
     context = context._replace(text=response.text, usage=response.usage)
-    if response.unreadable:
-        return case._replace(input=CaseInput.PARSE_ERROR, note=response.unreadable, context=context)
     case = case._replace(input=CaseInput.OK, note="", context=context)
+    if response.unreadable:
+        return case._replace(input=CaseInput.PARSE_ERROR, note=response.unreadable)
     if response.text is None:
         value = (
             MISSING

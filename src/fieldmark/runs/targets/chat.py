@@ -22,14 +22,8 @@ from fieldmark.judges.images import (
     named_files,
     open_page_renderer,
 )
-from fieldmark.judges.llm.chat import FILTERED, is_filtered, request_chat, response_text
-from fieldmark.judges.llm.client import (
-    LLM_ERRORS,
-    LlmCallError,
-    LlmClient,
-    NoAnswerError,
-    Question,
-)
+from fieldmark.judges.llm.chat import request_chat, response_text
+from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, NoAnswerError, Question
 from fieldmark.judges.llm.connection import (
     ChatConnection,
     OfferedFormats,
@@ -163,11 +157,7 @@ class ChatTarget(ChatConnection):
                 (known,) = client.store([question], [new], record=False)
             return self._response(known)
         except NoAnswerError as error:
-            return TargetResponse(unreadable=str(error))
-        except LlmCallError as error:
-            if is_filtered(error):
-                return TargetResponse(unreadable=FILTERED)
-            return TargetResponse(failure=str(error))
+            return TargetResponse(text="", unreadable=str(error))
         except (*LLM_ERRORS, ImageError, _PromptError) as error:
             return TargetResponse(failure=str(error))
 
@@ -222,12 +212,16 @@ class ChatTarget(ChatConnection):
             strict=_is_strict(self.schema),
             images=urls,
         )
-        return CachedResponse({"text": response_text(body), "reply_format": used.value}, call)
+        answer: JsonObject = {"reply_format": used.value}
+        try:
+            return CachedResponse({**answer, "text": response_text(body)}, call)
+        except NoAnswerError as error:
+            return CachedResponse({**answer, "text": "", "unreadable": str(error)}, call)
 
     def _response(self, cached: CachedResponse) -> TargetResponse:
         match cached.value:
-            case {"text": str(text), "reply_format": str(used)}:
-                pass
+            case {"text": str(text), "reply_format": str(used), **others}:
+                unreadable = str(others.get("unreadable", ""))
             case _:
                 raise CacheError("the cached response is not a prediction")
         call = cached.call
@@ -242,7 +236,9 @@ class ChatTarget(ChatConnection):
         enforced = self.schema is not None and self.reply_format is ReplyFormat.AUTO
         warning = _FALLBACKS.get(used, "") if enforced else ""
         record = partial(self.usage_log.record_response, call)
-        return TargetResponse(text=text, usage=usage, warning=warning, on_use=record)
+        return TargetResponse(
+            text=text, unreadable=unreadable, usage=usage, warning=warning, on_use=record
+        )
 
 
 def _sha256(text: str) -> str:

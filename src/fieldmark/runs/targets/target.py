@@ -19,12 +19,11 @@ _MAX_HASHED_BYTES: Final = 64 << 20
 class TargetResponse(NamedTuple):
     """One response: model output as text, a JSON value, or a failure.
 
-    If the model answered without a prediction, because it refused or its answer was cut or
-    filtered, `unreadable` says so: that is the fault of the prediction, and no failure.
-    A transient failure is retried, after `retry_after` seconds if the target requested it. If it
-    was `unauthorized`, no further request is sent. `usage` is the served model and the tokens, cost
-    and seconds of the response. `on_use` is called when the response becomes the candidate of a
-    case. A `warning` concerns the whole run.
+    `unreadable` says why a response has no prediction, although the target works: a refusal, or a
+    filtered answer. Then all fields of the case are missing. A transient failure is retried, after
+    `retry_after` seconds if the target requested it. If it was `unauthorized`, no further request
+    is sent. `usage` is the served model and the tokens, cost and seconds of the response. `on_use`
+    is called when the response becomes the candidate of a case. A `warning` concerns the whole run.
     """
 
     text: str | None = None

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from fieldmark.judges.llm.prompts import (
-    LATEST_VERSION,
     DataBlock,
     form_prompt,
     meaning_prompt,
@@ -26,8 +25,8 @@ from fieldmark.web.responses import ApiResponse, StrictRoute
 router = APIRouter(route_class=StrictRoute, tags=["about"])
 
 _PROMPTS: Final = (
-    meaning_prompt(LATEST_VERSION),
-    form_prompt(LATEST_VERSION),
+    meaning_prompt(),
+    form_prompt(),
     rubric_prompt([("(name of a criterion)", "(its text)")]),
     safety_prompt("(the policy)"),
 )

@@ -8,14 +8,21 @@ from pathlib import Path
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from fieldmark.analyses.compare import compare_many, compare_read, read_options, read_pairs
+from fieldmark.analyses.compare import (
+    compare_many,
+    compare_read,
+    read_options,
+    read_pairs,
+    warnings_of,
+)
 from fieldmark.analyses.remote_options import given_options
 from fieldmark.analyses.report import write_report
 from fieldmark.analyses.score import score_with
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.shown_run import provider_names
 from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.provider_set import ProviderSet
 from fieldmark.runs.run_options import DocumentOptions, complete_options
-from fieldmark.runs.warnings import pair_warnings
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.request_models import EvaluateExportRequest, EvaluateRequest
 from fieldmark.web.response_models import EvaluationResponse, errors
@@ -98,9 +105,11 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
     if request.view:
         response["views"] = [pair_view(result, settings.rules) for result in results]
     notes = dict.fromkeys(note for result in results for note in result.notes)
+    providers = ProviderSet(settings.rules, settings.safety)
     return {
         "convention": settings.convention.name,
         "depth": settings.rules.depth,
         **response,
-        "warnings": [*notes, *pair_warnings(results, settings.rules), *settings.warnings],
+        "providers": list[JsonValue](provider_names(providers.identities())),
+        "warnings": [*notes, *warnings_of(settings, *results)],
     }

@@ -98,6 +98,7 @@ def read_strategies(state: AppState, name: str = "") -> JsonObject:
         "revision": revision,
         "writable": options.write and (bool(name) or options.rules is None),
         "provider": options.provider_name,
+        "provider_rules": options.provider_rules,
         "safety": options.safety_name,
     }
 
@@ -130,10 +131,11 @@ def checked_rules(rules: JsonValue, models: Models) -> JsonObject:
     return native_form(rules or {})
 
 
-def load_default_rules(path: Path, models: Models) -> JsonObject:
+def load_default_rules(path: Path, models: Models) -> JsonObject | None:
     """Return the valid rules of a file without its provider and judge, which are the server's.
 
-    Thresholds from calibrations are numbers in the result.
+    Thresholds from calibrations are numbers in the result. None if the file has no other
+    rules: the default rules are then the ones of the workspace.
     """
     rules = {
         name: with_calibrated_thresholds(value, path.parent)
@@ -141,7 +143,7 @@ def load_default_rules(path: Path, models: Models) -> JsonObject:
         if name not in (PROVIDER, SAFETY.name)
     }
     try:
-        return checked_rules(rules, models)
+        return checked_rules(rules, models) or None
     except ApiError as error:
         hint = "set one provider for the whole file"
         raise ConfigError.of(
@@ -243,15 +245,22 @@ def validate_strategies(rules: RulesBody, state: StateDependency) -> ApiResponse
 
 @router.post("/strategies/import", responses=errors(400, 403, 422))
 def import_strategies(request: ImportRequest, state: StateDependency) -> ApiResponse:
-    """Check a rules file given as JSON or YAML text, and return it with a list of fields."""
+    """Check a rules file given as JSON or YAML text, and return it with a list of fields.
+
+    The provider of the server, which exported files name, is not part of the result.
+    """
     rules = request.value if request.text is None else parse_yaml(request.text).value
+    own = state.options.provider_rules
+    if isinstance(rules, dict) and own is not None and rules.get(PROVIDER) == own:
+        rules = {name: value for name, value in rules.items() if name != PROVIDER}
     return ApiResponse({"rules": checked_rules(rules, state.options.models)})
 
 
 @router.get("/strategies/export", responses=errors(422))
 def export_strategies(state: StateDependency) -> ApiResponse:
     """Return the rules of the workspace as a rules file, for `score --rules` and eval files."""
-    return ApiResponse(read_strategies(state)["rules"])
+    rules, own = cast("JsonObject", read_strategies(state)["rules"]), state.options.provider_rules
+    return ApiResponse(rules if own is None or PROVIDER in rules else {PROVIDER: own, **rules})
 
 
 @router.get("/rule-sets", response_model=RuleSetListResponse, responses=errors())

@@ -12,7 +12,7 @@ import * as drafts from "./rules_draft.js";
 import { shown } from "./values.js";
 
 const page = data("page");
-const draft = drafts.load(page.strategies);
+const draft = await drafts.openRules(page);
 const sides = { truth: null, candidate: null };
 const jobs = el("div", { class: "jobs" });
 const errors = el("div");
@@ -27,6 +27,9 @@ const choices = { preset: "", candidate_json: "only" };
 let pages = "";
 const repair = el("input", { type: "checkbox", id: "repair" });
 const models = drafts.modelSelects(page.strategies, draft);
+const ruleSets = drafts.ruleSetSelect(draft, page.strategies, drawRules, (error) => replace(errors, problem(error)), page);
+const scoring = drafts.scoringSelects(draft, drawRules);
+const rulesLine = el("p", { class: "form-note rules-line" });
 const values = el("input", { type: "checkbox", checked: true, id: "save-values" });
 
 function source(name, heading, hint) {
@@ -202,10 +205,11 @@ function statusText({ state, cases, bytes_read: read, bytes_total: all, result, 
   if (state === "cancelled") return result ? `Cancelled after ${plural(cases, "case")}, which ${cases === 1 ? "is" : "are"} kept in an interrupted run.${result.saved ? "" : " Temporary: deleted when the server stops."}` : "Cancelled. Nothing was kept.";
   if (state === "failed") return "Failed.";
   const { summary, headline, passed, saved, notes } = result;
-  const metrics = headline.map(({ label, value, most, note }) => `${label} ${rate(value)}${most ? ` of ${Number(most.toFixed(4))}` : ""}${note ? ` (${note})` : ""}`);
+  const metrics = headline.map(({ label, value, most, note, digits }) => `${label} ${rate(value, digits)}${most ? ` of ${Number(most.toFixed(4))}` : ""}${note ? ` (${note})` : ""}`);
   const left = leftOutText(summary.cases);
-  const gates = passed ? (summary.gates.length ? " All gates passed." : "") : ` Failed: ${summary.failures.map((failure) => FAILURE_TEXTS[failure]).join("; ")}.`;
-  return `${plural(summary.cases.total, "case")}: ${metrics.join(", ")}. Convention ${summary.convention.name}.${left && ` ${sentence(left)}`}${gates}${saved ? "" : " Temporary: deleted when the server stops."} ${notes.map((note) => `${sentence(note)} `).join("")}${moment(createdAt)}`;
+  const mean = summary.convention.options.primary === "rqs" && !Object.keys(summary.evaluators).length ? " With this convention, the score of a case is its response quality score (RQS), and the mean score is the mean of these." : "";
+  const gates = passed ? (summary.gates.length ? " All gates passed." : "") : ` Failed: ${summary.failures.map((failure) => FAILURE_TEXTS[failure].replace(/^./, (first) => first.toLowerCase())).join("; ")}.`;
+  return `${plural(summary.cases.total, "case")}: ${metrics.join(", ")}. Convention ${summary.convention.name}.${mean}${left && ` ${sentence(left)}`}${gates}${saved ? "" : " Temporary: deleted when the server stops."} ${notes.map((note) => `${sentence(note)} `).join("")}${moment(createdAt)}`;
 }
 
 function actions(job) {
@@ -220,12 +224,11 @@ function actions(job) {
   }, { "aria-label": `Cancel ${job.title}` });
 }
 
-// The rule set, and what is in it; another one replaces the rules of this page.
-const ruleSet = el("div", { class: "form-grid-part" }), rulesLine = el("p", { class: "form-note rules-line" });
+// What is in the rules; another rule set replaces the rules of this page.
 function drawRules() {
-  const counts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
-  replace(ruleSet, drafts.ruleSetSelect(draft, page.strategies, drawRules, (error) => replace(errors, problem(error))), drafts.scoringSelects(draft, () => {}));
-  replace(rulesLine, `${drafts.origin(page.strategies)}${counts ? `Comparators: ${counts}` : "No rules for single fields"}. Gates: ${draft.gates.length ? whole(draft.gates.length) : "none"}. `, el("a", { href: `/rules${query({ rules: page.strategies.name })}` }, "Edit rules"));
+  scoring.draw();
+  models.draw();
+  replace(rulesLine, drafts.rulesText(draft, page.strategies), " ", el("a", { href: `/rules${query({ rules: page.strategies.name })}` }, "Edit rules"));
 }
 drawRules();
 replace(document.getElementById("app"),
@@ -234,7 +237,7 @@ replace(document.getElementById("app"),
   errors,
   el("div", { class: "sources" }, source("truth", "Ground truth", "The correct documents. Rows can also contain both sides."), source("candidate", "Predictions", "The extracted documents.")),
   el("div", { class: "panel batch-options" }, el("div", { class: "form-grid" },
-    ruleSet, models.controls, labelled("Name of the run", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
+    ruleSets.node, scoring.nodes, models.nodes, labelled("Name of the run", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key),
     picker("Export of another tool", "preset", [["", "no"], ...page.presets.map((name) => [name, name])]),
     picker("JSON in model output", "candidate_json", [["only", "the only one"], ["last", "the last"]]),
     labelled("Group rows by", keys.group_by), labelled("Sheet of workbooks", keys.sheet), labelled("Slices by", by), page.page_roots.length > 0 && pagesSelect()),

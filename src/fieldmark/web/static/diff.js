@@ -3,7 +3,7 @@
 import { analyze, analyzed, MANY } from "./analysis.js";
 import { request } from "./api.js";
 import { CHANGE_FILTERS, changedCaseList, changedNames, comparisonHead, comparisonParts, differingCaseList } from "./comparison.js";
-import { button, el, replace, section, select } from "./dom.js";
+import { button, el, replace, section, select, setOptions } from "./dom.js";
 import { moment, nameText, plural, rate } from "./labels.js";
 import { attributeRanking, leaderboardHead } from "./leaderboard.js";
 import { address, debounce, empty, focusLastCase, keepInView, problem, runName, sentence } from "./page.js";
@@ -31,28 +31,32 @@ function store({ push = false } = {}) {
   history[push ? "pushState" : "replaceState"](null, "", `/diff?${text}${location.hash}`);
 }
 
+// The lists of runs, "Before" first; the last list adds a run. They stay when they are drawn again.
+const lists = [];
+
 // Choosing a run as "Before" or "After" also chooses the order. A filter may not fit another run.
-function picker(runs, label, value, change, id) {
-  const options = [["", "Select a run"], ...runs.map((run) => [run.id, `${runName(run)}, ${moment(run.started_at)}`])];
-  if (value && !runs.some((run) => run.id === value)) options.push([value, value]);
-  return select(label, options, (chosen) => {
-    change(chosen);
-    Object.assign(state, { order: "", attribute: "", direction: "", slice: "", text: "", offset: "" });
-    store({ push: true });
-    drawPickers(runs);
-    draw();
-  }, { id, value });
+function choose(runs, place, run) {
+  if (!place) state.a = run;
+  else if (run) others[place - 1] = run;
+  else others.splice(place - 1, 1);
+  Object.assign(state, { order: "", attribute: "", direction: "", slice: "", text: "", offset: "" });
+  store({ push: true });
+  drawPickers(runs);
+  draw();
 }
 
 function drawPickers(runs) {
-  const after = others.length ? others : [""];
-  replace(pickers,
-    picker(runs, "Before", state.a, (run) => { state.a = run; }, "pick-a"),
-    after.map((run, place) => picker(runs, after.length > 1 ? `After ${place + 1}` : "After", run, (chosen) => {
-      if (chosen) others[place] = chosen; else others.splice(place, 1);
-    }, place ? `pick-b${place + 1}` : "pick-b")),
-    others.length === 1 && button("Swap", () => { [state.a, others[0]] = [others[0], state.a]; state.order = ""; store(); location.reload(); }, { id: "swap", "aria-label": "Swap the two runs" }),
-    others.length > 0 && others.length < MAX_RUNS - 1 && picker(runs, "Add a run", "", (run) => { others.push(run); }, "pick-more"));
+  const chosen = [state.a, ...others, ...(others.length < MAX_RUNS - 1 ? [""] : [])];
+  const after = (place) => (place > others.length && others.length ? "Add a run" : others.length > 1 ? `After ${place}` : "After");
+  chosen.forEach((value, place) => {
+    const options = [["", "Select a run"], ...runs.map((run) => [run.id, `${runName(run)}, ${moment(run.started_at)}`])];
+    if (value && !runs.some((run) => run.id === value)) options.push([value, value]);
+    lists[place] ||= select(el("span"), [], (run) => choose(runs, place, run), { id: place ? `pick-b${place > 1 ? place : ""}` : "pick-a" });
+    lists[place].querySelector("span span").textContent = place ? after(place) : "Before";
+    setOptions(lists[place], options, value);
+  });
+  const swap = others.length === 1 && button("Swap", () => { [state.a, others[0]] = [others[0], state.a]; state.order = ""; store(); location.reload(); }, { id: "swap", "aria-label": "Swap the two runs" });
+  replace(pickers, lists.slice(0, 2), swap, lists.slice(2, chosen.length));
 }
 
 async function draw() {

@@ -12,15 +12,16 @@ import { button, data, el, replace } from "./dom.js";
 import { plural, rate, verdictChip, whole } from "./labels.js";
 import { metricTabs } from "./metric_tabs.js";
 import { tileGrid } from "./overview.js";
-import { address, debounce, download, downloadFrom, empty, problem, remember, toast } from "./page.js";
+import { address, debounce, download, downloadFrom, empty, problem, remember, sentence, toast } from "./page.js";
 import * as drafts from "./rules_draft.js";
 import { tableNode } from "./table.js";
 import { stored } from "./theme.js";
 import { caseMetrics, openedCase } from "./value_encoding.js";
 import { shown } from "./values.js";
 
-const { strategies, conventions, write } = data("page");
-const draft = drafts.load(strategies);
+const page = data("page");
+const { strategies, conventions, write } = page;
+const draft = await drafts.openRules(page);
 const EXAMPLE = {
   expected: { name: "John Smith", email: "john@example.com", bio: "Senior engineer with 10 years of experience...", internal_id: null, status: "active" },
   candidate: { name: "John Smyth", email: "john@example.com", bio: "Experienced senior engineer, 10+ years...", internal_id: "abc123", extra_field: "surprise" },
@@ -38,6 +39,18 @@ const status = el("p", { class: "live quiet", role: "status" });
 const inputs = el("div", { class: "entries" }), controls = el("div", { class: "controls" });
 const request = lastRequest();
 const models = drafts.modelSelects(strategies, draft, () => evaluate());
+const ruleSets = drafts.ruleSetSelect(draft, strategies, () => {
+  // The new rules come with their convention.
+  remember({ convention: "", depth: "" });
+  drawRules();
+  evaluate();
+}, (error) => replace(output, problem(error)), page);
+const scoring = drafts.scoringSelects(draft, () => {
+  remember({ convention: draft.convention, depth: draft.depth });
+  drawRules();
+  evaluate();
+});
+const rulesLine = el("p", { class: "rules-line quiet" });
 const outcome = el("div", { class: "saved", role: "status" });
 let latest = null;
 
@@ -96,12 +109,15 @@ function setDocuments(expected, candidates, notice) {
   if (before.expected || before.candidates.some(Boolean)) toast(notice, { undo: () => { Object.assign(state, before); drawEntries(); changed(); } });
 }
 
+// Which rules are used, with the lists that depend on them.
+function drawRules() {
+  scoring.draw();
+  models.draw();
+  replace(rulesLine, drafts.rulesText(draft, strategies), " ", el("a", { href: `/rules${query({ rules: strategies.name })}` }, "Edit rules"));
+}
+
 function drawControls() {
-  const scoring = drafts.scoringSelects(draft, () => {
-    remember({ convention: draft.convention, depth: draft.depth });
-    evaluate();
-  });
-  replace(controls, drafts.ruleSetSelect(draft, strategies, () => { drawControls(); evaluate(); }, (error) => replace(output, problem(error))), scoring, models.controls,
+  replace(controls, ruleSets.node, scoring.nodes, models.nodes,
     button("Add prediction", () => { state.candidates.push(""); drawEntries(); document.getElementById(`candidate-${state.candidates.length}`).focus(); }, { id: "add-candidate" }),
     button("Load example", () => setDocuments(JSON.stringify(EXAMPLE.expected, null, 2), [JSON.stringify(EXAMPLE.candidate, null, 2)], "Documents replaced with the example."), { id: "example" }),
     button("Clear", () => setDocuments("", [""], "Documents cleared."), { id: "clear" }),
@@ -111,13 +127,8 @@ function drawControls() {
       button("JSON", exportJson, { "data-export": "json" }), button("Copy JSON", copyJson, { id: "copy-json" }),
       button("XLSX workbook", () => exportFile("xlsx"), { "data-export": "xlsx" }), button("HTML report", () => exportFile("html"), { "data-export": "html" }),
     ], { id: "export" }),
-    el("p", { class: "rules-line quiet" }, rulesLine(), " ", el("a", { href: `/rules${query({ rules: strategies.name })}` }, "Edit rules")),
-    status);
-}
-
-function rulesLine() {
-  const counts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
-  return `${drafts.origin(strategies)}${counts ? `Comparators: ${counts}.` : "No rules are set, so the defaults of the convention apply."}`;
+    rulesLine, status);
+  drawRules();
 }
 
 // Save the documents as a run with one case for each prediction.
@@ -166,7 +177,12 @@ async function copyJson() {
 
 function resultJson() {
   if (!latest) replace(outcome, problem({ message: "There is no result yet. Enter the ground truth and a prediction first." }));
-  return latest && `${JSON.stringify(latest.ranking || latest.result, null, 2)}\n`;
+  return latest && `${JSON.stringify(exported(latest, latest.ranking || latest.result), null, 2)}\n`;
+}
+
+// A result with the depth and the providers that it was made with.
+function exported({ depth, providers }, result) {
+  return { ...result, depth, providers };
 }
 
 // All documents as JSON, the ground truth first; null if one of them is missing or invalid.
@@ -215,7 +231,7 @@ const evaluate = debounce(250, async () => {
     output.classList.remove("stale");
     latest = found;
     replace(outcome);
-    replace(output, found.warnings.map((text) => el("p", { class: "notice" }, text)), results(found, state, { changeTab, changeShown: () => evaluate() }));
+    replace(output, found.warnings.map((text) => el("p", { class: "notice" }, shown(sentence(text)))), results(found, state, { changeTab, changeShown: () => evaluate() }));
   } catch (error) {
     status.textContent = "";
     output.classList.remove("stale");
@@ -265,7 +281,7 @@ function results(found, state, { changeTab, changeShown }) {
       documents: () => documents(view), tab: state.tab, changeTab, ranking,
       others: [
         ["recommendations", "Recommendations", view.recommendations.length, () => advice(view.recommendations)],
-        ["json", "JSON", null, () => el("pre", { class: "json-out", tabindex: "0", "aria-label": "Result as JSON" }, JSON.stringify(result, null, 2))],
+        ["json", "JSON", null, () => el("pre", { class: "json-out", tabindex: "0", "aria-label": "Result as JSON" }, JSON.stringify(exported(found, result), null, 2))],
       ],
     }),
   ];

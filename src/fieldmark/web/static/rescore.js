@@ -4,7 +4,7 @@ import { follow } from "./analysis.js";
 import { lastRequest, request } from "./api.js";
 import { query } from "./case_links.js";
 import { button, data, el, labelled, replace, section, select } from "./dom.js";
-import { changeNumber, DASH, mark, NOT_COMPARED, outcomeOf, plural, rate, whole } from "./labels.js";
+import { changeNumber, DASH, mark, metricText, NOT_COMPARED, outcomeOf, plural, rate, whole } from "./labels.js";
 import { address, debounce, empty, metricName, problem, sentence, toast } from "./page.js";
 import { comparatorReference, comparatorSelect, localProblems, ruleEditor } from "./rule_editor.js";
 import { presetDialog } from "./rules_dialogs.js";
@@ -16,17 +16,23 @@ const page = data("page");
 const METRIC_NAMES = { rqs: "RQS", completeness: "Completeness", hallucination: "Hallucination", accuracy: "Accuracy", safety: "Safety" };
 document.title = `Rules of ${page.title} · fieldmark`;
 
-let draft = drafts.fromFile(page.rules || { convention: page.applied });
+const draft = { ...drafts.fromFile(page.rules || { convention: page.applied }), from: "" };
 let reasons = {};
 const original = JSON.stringify(drafts.fileOf(draft));
-const requestPreview = lastRequest();
+const requestPreview = lastRequest(), requestRules = lastRequest();
 const result = el("div", { id: "preview-result" });
 const status = el("p", { role: "status", id: "preview-status" });
-const others = el("div", { class: "form-grid" });
 const problems = el("div"), progress = el("div", { id: "rescored" });
 const title = el("input", { type: "text", id: "rescore-title", maxlength: "200", placeholder: `${page.title}, other rules`, autocomplete: "off" });
 const start = button("Rescore into a new run", rescore, { class: "primary", id: "rescore" });
 const attributes = new Map(page.attributes.map(({ attribute, comparator }) => [attribute.replaceAll("[]", "[*]"), comparator]));
+const origin = select("Start from", [["", "the rules of this run"], ["default", page.default_rules || "the default rules"], ...page.rule_sets.map(({ name }) => [`set:${name}`, `rule set ${name}`])], startFrom, { id: "start-from" });
+const scoring = drafts.scoringSelects(draft, () => change(() => editor.draw()));
+const otherFields = comparatorSelect("Other fields", "", (value) => change(() => {
+  const { match: _, ...rest } = draft.rest.defaults || {};
+  draft.rest = { ...draft.rest, defaults: { ...(rest.align && { align: rest.align }), ...(value && { match: value }) } };
+  if (!Object.keys(draft.rest.defaults).length) delete draft.rest.defaults;
+}), { first: [["", "by the convention"]] });
 const editor = ruleEditor({
   draft: () => draft, change, reasons: () => reasons, paths: [...attributes.keys()],
   actions: [button("Presets…", () => presetDialog(page.presets, usePreset), { id: "presets" })],
@@ -36,7 +42,7 @@ function change(action, notice = "") {
   const before = structuredClone(draft);
   action();
   preview();
-  if (notice) toast(notice, { undo: () => { draft = before; drawAll(); } });
+  if (notice) toast(notice, { undo: () => { Object.assign(draft, before); drawAll(); } });
 }
 
 function usePreset(preset) {
@@ -52,21 +58,16 @@ function drawAll() {
 
 // Start from the rules of the run, or from a rule set of the workspace.
 function drawOthers() {
-  const defaults = draft.rest.defaults || {};
-  const match = (typeof defaults.match === "object" ? defaults.match.type : defaults.match) || "";
-  const origin = select("Start from", [["", "the rules of this run"], ["default", page.default_rules || "the default rules"], ...page.rule_sets.map(({ name }) => [`set:${name}`, `rule set ${name}`])], startFrom, { id: "start-from", value: draft.from || "" });
-  replace(others, origin, drafts.scoringSelects(draft, () => change(() => editor.draw())),
-    labelled("Other fields", comparatorSelect("Other fields", match, (value) => change(() => {
-      const { match: _, ...rest } = draft.rest.defaults || {};
-      draft.rest = { ...draft.rest, defaults: { ...(rest.align && { align: rest.align }), ...(value && { match: value }) } };
-      if (!Object.keys(draft.rest.defaults).length) delete draft.rest.defaults;
-    }), { first: [["", "by the convention"]] })));
+  const { match } = draft.rest.defaults || {};
+  origin.querySelector("select").value = draft.from;
+  otherFields.value = (typeof match === "object" ? match.type : match) || "";
+  scoring.draw();
 }
 
 async function startFrom(from) {
   try {
-    const found = from === "" ? { rules: page.rules || {} } : await request(from === "default" ? "/api/strategies" : `/api/rule-sets/${encodeURIComponent(from.slice(4))}`);
-    change(() => { draft = { ...drafts.fromFile({ convention: page.applied, ...found.rules }), from }; drawAll(); }, "Rules replaced.");
+    const found = from === "" ? { rules: page.rules || {} } : await requestRules(from === "default" ? "/api/strategies" : `/api/rule-sets/${encodeURIComponent(from.slice(4))}`);
+    change(() => { Object.assign(draft, drafts.fromFile({ convention: page.applied, ...found.rules }), { from }); drawAll(); }, "Rules replaced.");
   } catch (error) {
     replace(problems, problem(error));
   }
@@ -113,8 +114,8 @@ function previewTables({ metrics, attributes: changed, examples, changed_fields:
     el("div", { class: "columns" },
       previewTable("Metrics before and after", [
         { key: "name", title: "Metric", cell: ({ name }) => METRIC_NAMES[name] || metricName(name) },
-        { key: "before", title: "Before", format: "number" },
-        { key: "after", title: "After", format: "number" },
+        { key: "before", title: "Before", format: "number", cell: ({ name, before }) => metricText(name, before) },
+        { key: "after", title: "After", format: "number", cell: ({ name, after }) => metricText(name, after) },
         { title: "Change", format: "number", cell: ({ before, after }) => (before === null || after === null ? DASH : changeNumber(after - before)) },
       ], Object.entries(metrics).map(([name, sides]) => ({ name, ...sides }))),
       changed.length > 0 && previewTable("Attributes that change", [
@@ -169,7 +170,7 @@ function drawJob({ id, state, cases, bytes_read: read, bytes_total: all, result:
     ["waiting", "running"].includes(state) && el("progress", { "aria-label": "Progress", ...(all && { max: all, value: read }) }),
     state === "failed" && problem(error),
     state === "done" && [
-      el("p", null, made.headline.map(({ label, value }) => `${label} ${rate(value)}`).join(", "), ".", !made.passed && " The run did not pass.", !made.saved && " Temporary: deleted when the server stops."),
+      el("p", null, made.headline.map(({ label, value, digits }) => `${label} ${rate(value, digits)}`).join(", "), ".", !made.passed && " The run did not pass.", !made.saved && " Temporary: deleted when the server stops."),
       el("p", { class: "empty-actions job-actions" }, el("a", { class: "button", id: "open-rescored", href: `/runs/${made.run}` }, "Open new run"),
         el("a", { class: "button", href: `/diff${query({ a: page.run, b: made.run, force: true })}` }, "Compare with the old run"),
         button("Undo", () => undo(made.run), { id: "undo-rescore", "aria-label": "Undo: delete the new run" }))]));
@@ -198,9 +199,9 @@ if (page.problem) {
     el("p", { class: "lead" }, "Change a rule to see what would change. The documents of the run are compared again; the run itself is never changed."),
     page.rules === null && el("p", { class: "notice" }, "The rules of this run are not stored: they were Python objects, or the run was made by an earlier version. The preview compares it with the rules below."),
     problems,
-    section("rules", "Rules of fields", null, others, editor.node, comparatorReference()),
+    section("rules", "Rules of fields", null, el("div", { class: "form-grid" }, origin, scoring.nodes, labelled("Other fields", otherFields)), editor.node, comparatorReference()),
     section("preview", "Preview", null, result),
-    el("div", { class: "save-bar" }, labelled("Title of the new run", title), start, button("Discard changes", () => { draft = drafts.fromFile(JSON.parse(original)); drawAll(); }, { id: "reset" }), status),
+    el("div", { class: "save-bar" }, labelled("Title of the new run", title), start, button("Discard changes", () => { Object.assign(draft, drafts.fromFile(JSON.parse(original)), { from: "" }); drawAll(); }, { id: "reset" }), status),
     progress);
   drawOthers();
   const { path } = address(["path"]);

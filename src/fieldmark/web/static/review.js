@@ -3,7 +3,7 @@
 import { lastRequest, request } from "./api.js";
 import { openedParts } from "./case.js";
 import { query } from "./case_links.js";
-import { button, choice, data, el, isTyping, labelled, replace, section, select } from "./dom.js";
+import { button, choice, data, el, isTyping, labelled, replace, section, select, setOptions } from "./dom.js";
 import { capitalized, mark, pathText, plural, rate, whole } from "./labels.js";
 import { address, empty, problem, remember, sentence, toast } from "./page.js";
 import { effectTable, reviewTable } from "./reviews.js";
@@ -43,8 +43,9 @@ function others() {
   return state.other ? state.other.split(",") : [];
 }
 
+const attributes = select("Attribute", [], (value) => change({ attribute: value }));
 function drawSettings() {
-  const attributes = select("Attribute", [["", "all"], ...(found ? found.attributes : []).map((path) => [path, path])], (value) => change({ attribute: value }), { value: state.attribute });
+  setOptions(attributes, [["", "all"], ...(found ? found.attributes : []).map((path) => [path, path])], state.attribute);
   const number = el("input", { type: "number", min: "1", max: "1000", id: "number", value: state.number || "100", on: { change: (event) => change({ number: event.target.value }) } });
   const seed = el("input", { type: "number", min: "0", id: "seed", value: state.seed || "0", on: { change: (event) => change({ seed: event.target.value }) } });
   replace(settings,

@@ -22,10 +22,15 @@ export function comparatorOf(name) {
 export function comparatorSelect(label, value, changed, { props = {}, first = [], aligners = false } = {}) {
   const list = el("select", { "aria-label": label, ...props, on: { change: (event) => changed(event.target.value) } },
     first.map(([name, text]) => el("option", { value: name }, text)),
-    page.comparators.map(({ group, comparators }) => el("optgroup", { label: group }, comparators.map(({ name, means, summary }) => el("option", { value: name, title: plainText(summary) }, means ? `${name} (= ${means})` : name)))),
+    page.comparators.map(({ group, comparators }) => el("optgroup", { label: group }, comparators.map(({ name, means, summary }) => el("option", { value: name, title: plainText(summary) }, isOther(means, name) ? `${name} (= ${means})` : name)))),
     aligners && el("optgroup", { label: "Items of a list, aligned by" }, page.aligners.map((name) => el("option", { value: ALIGN + name }, name))));
   list.value = value;
   return list;
+}
+
+// Whether a word stands for a comparator of another name.
+function isOther(means, word) {
+  return Boolean(means) && means !== word.toLowerCase();
 }
 
 export function numberInput(label, value, props, set) {
@@ -77,6 +82,8 @@ export function ruleEditor({ draft, change, paths = [], filter = "", filtered = 
   const box = search("Filter", "field name", (value) => { filter = value; filtered(value); draw(); }, { id: "rule-filter", value: filter });
   const add = button("Add field", () => addRow(), { id: "add-row" });
 
+  const drawn = new Map();
+
   function drawChips() {
     replace(chips, drafts.counts(draft()).map(([word, number]) => el("span", { class: "tag", "data-strategy": word }, `${whole(number)} ${word}`)));
   }
@@ -87,35 +94,54 @@ export function ruleEditor({ draft, change, paths = [], filter = "", filtered = 
     const searched = filter.trim().toLowerCase();
     if (!rows.length) return replace(table, empty("No rules for single fields", "All fields are compared as set for other fields.", button("Add field", () => addRow())));
     const weighted = drafts.isWeighted(draft());
+    drawn.clear();
     const listed = dataTable({
       caption: "Rules of fields", isSorted: false, rowHead: null, empty: "No matching fields.", step: Infinity,
       rowProps: ({ path }) => ({ "data-path": path }),
       columns: [
         { key: "path", title: "Field", cell: pathInput },
         { key: "match", title: "Compared by", cell: comparison },
-        { title: "Options", cell: optionFields },
+        { title: "Options", cell: (row) => parts(row).options },
         ...(weighted ? [
           { key: "weight", title: "Weight", css: "narrow", cell: (row) => numberInput(`Weight of ${nameOf(row)}`, row.weight, { min: 0, placeholder: 1 }, (value) => change(() => setOption(row, "weight", value))) },
           { key: "required", title: "Required", css: "narrow", cell: (row) => el("input", { type: "checkbox", "aria-label": `${nameOf(row)} is required`, checked: row.required !== false, on: { change: (event) => change(() => setOption(row, "required", event.target.checked ? null : false)) } }) },
         ] : []),
-        { title: "", head: el("span", { class: "spoken" }, "Remove"), cell: (row) => button("Remove", () => change(() => { rows.splice(rows.indexOf(row), 1); draw(); }, `${row.path || "Field"} removed.`), { "aria-label": `Remove ${row.path || "this row"}` }) },
+        { title: "", head: el("span", { class: "spoken" }, "Remove"), cell: (row) => button("Remove", () => change(() => { rows.splice(rows.indexOf(row), 1); draw(); add.focus(); }, `${row.path || "Field"} removed.`), { "aria-label": `Remove ${row.path || "this row"}` }) },
       ],
       rows: rows.filter(({ path }) => String(path).toLowerCase().includes(searched)),
     });
-    function comparison(row) {
-      const comparator = COMPARATORS.get(row.match), reason = reasons()[row.path];
-      return [comparatorSelect(`Comparison of ${nameOf(row)}`, row.align ? ALIGN + row.align : row.match || "", (value) => change(() => { setComparison(row, value); redraw(row); }), { first: row.match || row.align ? [] : [["", "as other fields"]], aligners: true }),
-        comparator && el("p", { class: "detail" }, comparator.means && `${row.match} means ${comparator.means}. `, shown(plainText(comparator.summary))),
-        reason && el("p", { class: "detail" }, "Reason: ", shown(reason))];
-    }
-    // Only this row is drawn again, so that the focus stays where it is.
-    function redraw(row) {
-      listed.redraw(row).querySelector("select").focus();
-      drawChips();
-    }
     return replace(table, listed.node,
       listed.rows().length < rows.length && el("p", null, button(`Show all ${plural(rows.length, "rule")}`, () => { filter = ""; box.querySelector("input").value = ""; filtered(""); draw(); }, { id: "all-rules" })),
       !weighted && rows.some(({ weight, required }) => weight !== undefined || required !== undefined) && el("p", { class: "form-note" }, "Weights and required fields have an effect only on the score of the convention field accuracy; they are kept."));
+  }
+
+  // What depends on the comparator of a row. The list of comparators stays when it is drawn again.
+  function parts(row) {
+    if (!drawn.has(row)) {
+      drawn.set(row, { about: el("div"), options: el("div", { class: "rule-settings" }) });
+      drawParts(row);
+    }
+    return drawn.get(row);
+  }
+
+  function drawParts(row) {
+    const { about, options } = drawn.get(row), comparator = COMPARATORS.get(row.match), reason = reasons()[row.path];
+    replace(about, comparator && el("p", { class: "detail" }, isOther(comparator.means, row.match) && `${row.match} means ${comparator.means}. `, shown(plainText(comparator.summary))),
+      reason && el("p", { class: "detail" }, "Reason: ", shown(reason)));
+    replace(options, optionFields(row));
+  }
+
+  function comparison(row) {
+    const used = new Map();
+    const list = comparatorSelect(`Comparison of ${nameOf(row)}`, comparisonOf(row), (value) => change(() => {
+      // Letters that are typed select other comparators on the way, whose options are not lost.
+      used.set(comparisonOf(row), { ...row });
+      setComparison(row, value, used.get(value));
+      drawParts(row);
+      drawChips();
+    }), { first: row.match || row.align ? [] : [["", "as other fields"]], aligners: true });
+    parts(row).list = list;
+    return [list, parts(row).about];
   }
 
   function nameOf(row) {
@@ -126,6 +152,8 @@ export function ruleEditor({ draft, change, paths = [], filter = "", filtered = 
     return el("input", { type: "text", value: row.path, list: "known-paths", "aria-label": "Field", placeholder: "vendor.name or lines[*].amount", spellcheck: "false", on: { change: ({ target }) => change(() => {
       row.path = target.value.trim().replaceAll("[]", "[*]");
       target.closest("tr").dataset.path = row.path;
+      parts(row).list.setAttribute("aria-label", `Comparison of ${nameOf(row)}`);
+      drawParts(row);
     }) } });
   }
 
@@ -185,10 +213,18 @@ function plainText(text) {
   return text.replaceAll("`", "");
 }
 
-function setComparison(row, word) {
-  for (const name of Object.keys(row)) if (!["path", "weight", "required"].includes(name)) delete row[name];
+const FIELD_SETTINGS = ["path", "weight", "required"];
+
+function comparisonOf(row) {
+  return row.align ? ALIGN + row.align : row.match || "";
+}
+
+// Change the comparator or aligner of a row, with the options that it had before.
+function setComparison(row, word, before = {}) {
+  for (const name of Object.keys(row)) if (!FIELD_SETTINGS.includes(name)) delete row[name];
   if (word.startsWith(ALIGN)) row.align = word.slice(ALIGN.length);
   else if (word) row.match = word;
+  for (const [name, value] of Object.entries(before)) if (!FIELD_SETTINGS.includes(name)) row[name] = value;
 }
 
 function setOption(row, name, value) {
@@ -201,7 +237,7 @@ export function comparatorReference() {
   return el("details", { class: "reference", id: "comparators" }, el("summary", null, "What the comparators do"),
     page.comparators.map(({ group, comparators }) => [
       el("h3", null, group),
-      el("dl", { class: "comparators" }, comparators.map(({ name, means, summary }) => [el("dt", null, el("code", null, name)), el("dd", null, means && [`Stands for ${means}. `], shown(plainText(summary)))])),
+      el("dl", { class: "comparators" }, comparators.map(({ name, means, summary }) => [el("dt", null, el("code", null, name)), el("dd", null, isOther(means, name) && [`Stands for ${means}. `], shown(plainText(summary)))])),
     ]));
 }
 

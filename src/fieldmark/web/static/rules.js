@@ -1,6 +1,8 @@
 // The rules page: strategies, thresholds, weights and gates.
 
 import { request } from "./api.js";
+import { query } from "./case_links.js";
+import { menu } from "./dialogs.js";
 import { button, data, el, labelled, replace, section, select } from "./dom.js";
 import { capitalized, plural } from "./labels.js";
 import { address, debounce, download, problem, remember, toast } from "./page.js";
@@ -12,20 +14,32 @@ import { stored } from "./theme.js";
 
 const page = data("page");
 const workspace = page.strategies;
-let draft = drafts.load(workspace);
+const draft = await drafts.openRules(page);
 let reasons = {};
 
-const sets = el("div", { class: "controls", id: "rule-sets" });
 const problems = el("div", { id: "problems" });
 const status = el("span", { role: "status", class: "quiet" });
-const scoring = el("div"), gates = el("div");
-const save = button("Save to workspace", () => saveDraft(), { class: "primary", id: "save" });
+const gates = el("div"), readOnly = el("p", { class: "form-note" });
+const toEvaluate = el("a", { class: "button", id: "to-evaluate" }, "Evaluate with these rules"), toBatch = el("a", { class: "button", id: "to-batch" }, "Batch with these rules");
+const save = button("Save", () => saveDraft(), { class: "primary", id: "save" });
 const discard = button("Discard changes", reset, { id: "reset" });
 const editor = ruleEditor({
   draft: () => draft, change: (...all) => { change(...all); drawScoring(); }, reasons: () => reasons, paths: knownPaths(),
   filter: address(["filter"]).filter, filtered: (value) => remember({ filter: value }),
-  actions: [button("Presets…", openPresets, { id: "presets" }), button("Propose from data…", openInfer, { id: "infer" }), button("Import…", openImport, { id: "import" }), button("Export", exportRules, { id: "export" })],
+  actions: [button("Presets…", openPresets, { id: "presets" }), button("Propose from data…", openInfer, { id: "infer" }), button("Import…", openImport, { id: "import" }),
+    menu("Export", [button("Rules file", exportRules, { "data-export": "rules" }), button("Strategy file", exportStrategies, { "data-export": "strategies" })], { id: "export" })],
 });
+
+const { node: scoring, draw: drawScoring } = scoringControls();
+const ruleSets = drafts.ruleSetSelect(draft, workspace, drawAll, (error) => replace(problems, problem(error)), page);
+const setName = /** @type {HTMLInputElement} */ (el("input", { type: "text", id: "set-name", "aria-label": "Name of a new rule set", placeholder: "name", maxlength: "60", autocomplete: "off", spellcheck: "false" }));
+const deleteSet = button("Delete rule set", removeSet, { id: "delete-set" });
+const saveSet = page.can_write && el("form", { class: "set-form", on: { submit: async (event) => {
+  event.preventDefault();
+  if (!setName.value.trim()) setName.focus();
+  else if (await saveDraft(setName.value.trim(), "none")) setName.value = "";
+} } }, setName, el("button", { type: "submit", id: "save-set" }, "Save as new rule set"));
+const sets = el("div", { class: "controls", id: "rule-sets" });
 
 // The fields of the documents on the Evaluate page.
 function knownPaths() {
@@ -40,7 +54,7 @@ function change(action, notice = "") {
   const before = structuredClone(draft);
   action();
   changed();
-  if (notice) toast(notice, { undo: () => { draft = before; changed(); drawAll(); } });
+  if (notice) toast(notice, { undo: () => { Object.assign(draft, before); changed(); drawAll(); } });
 }
 
 function changed() {
@@ -86,9 +100,9 @@ async function saveDraft(name = workspace.name, revision = draft.revision) {
     drafts.discard();
     if (name && !page.rule_sets.some((each) => each.name === name)) page.rule_sets.push({ name, fields: draft.rows.length });
     Object.assign(workspace, found);
-    draft = drafts.load(workspace);
-    remember({ rules: name });
-    toast(name ? `Saved as rule set ${name}.` : "Saved to strategies.json.");
+    Object.assign(draft, drafts.load(workspace));
+    drafts.rememberSet(name);
+    toast(name ? `Saved as rule set ${name}. Evaluate and Batch use it.` : "Saved to strategies.json. Evaluate and Batch use these rules.");
     drawAll();
     return true;
   } catch (error) {
@@ -106,35 +120,33 @@ async function removeSet() {
   }
   page.rule_sets.splice(page.rule_sets.findIndex((each) => each.name === name), 1);
   drafts.discard();
-  await useSet("");
+  await drafts.useSet(draft, workspace, "");
+  drawAll();
+  ruleSets.node.querySelector("select").focus();
   return toast(`Rule set ${name} deleted.`, { undo: async () => {
     await request(`/api/rule-sets/${encodeURIComponent(name)}?revision=none`, { method: "PUT", body: rules });
     page.rule_sets.push({ name, fields: (rules.fields || []).length });
-    await useSet(name);
+    await drafts.useSet(draft, workspace, name);
+    drawAll();
   } });
 }
 
-async function useSet(name) {
-  Object.assign(workspace, await request(name ? `/api/rule-sets/${encodeURIComponent(name)}` : "/api/strategies"));
-  draft = drafts.load(workspace);
-  remember({ rules: name });
-  drawAll();
-}
-
+// The rule set, and the pages that use it.
 function drawSets() {
-  const name = el("input", { type: "text", id: "set-name", "aria-label": "Name of a new rule set", placeholder: "name", maxlength: "60", autocomplete: "off", spellcheck: "false" });
-  replace(sets,
-    drafts.ruleSetSelect(draft, workspace, () => { draft = drafts.load(workspace); drawAll(); }, (error) => replace(problems, problem(error)), page),
-    page.can_write && el("form", { class: "chips", on: { submit: (event) => { event.preventDefault(); if (name.value.trim()) saveDraft(name.value.trim(), "none"); } } }, name, el("button", { type: "submit", id: "save-set" }, "Save as new rule set")),
-    page.can_write && workspace.name && button("Delete rule set", removeSet, { id: "delete-set" }));
+  ruleSets.draw();
+  replace(sets, ruleSets.node, saveSet, page.can_write && workspace.name && deleteSet);
+  const address = query({ rules: workspace.name });
+  toEvaluate.href = `/${address}`;
+  toBatch.href = `/batch${address}`;
+  readOnly.textContent = workspace.writable ? "" : !page.can_write ? "The server is read-only, so rules cannot be saved; they stay in this browser." : `The default rules come from ${workspace.file}. Save these rules as a new rule set, or edit that file and restart the server.`;
 }
 
 function reset() {
   const before = structuredClone(draft);
   drafts.discard();
-  draft = drafts.fromWorkspace(workspace);
+  Object.assign(draft, drafts.fromWorkspace(workspace));
   drawAll();
-  toast("Changes discarded.", { undo: () => { draft = before; drafts.save(draft); drawAll(); } });
+  toast("Changes discarded.", { undo: () => { Object.assign(draft, before); drafts.save(draft); drawAll(); } });
 }
 
 // --- import, export, proposals ---
@@ -159,10 +171,21 @@ function addRules(rules, verb, why = {}) {
 async function exportRules() {
   try {
     const { rules } = await request("/api/strategies/check", { method: "POST", body: drafts.fileOf(draft) });
-    download("rules.json", `${JSON.stringify(rules, null, 2)}\n`);
+    const { provider, provider_rules: own } = workspace;
+    download("rules.json", `${JSON.stringify({ ...(own && !rules.provider && { provider: own }), ...rules }, null, 2)}\n`);
+    if (rules.provider) toast(`The rules file names the provider ${rules.provider.type || rules.provider}.`);
+    else if (own) toast(`The rules file names the provider ${provider} ${own.model}, without keys and headers.`);
+    else if (provider !== "lexical") toast(`The rules file does not contain the provider ${provider} of the server.`);
   } catch (error) {
     replace(problems, problem(error));
   }
+}
+
+function exportStrategies() {
+  const { strategies, omitted, reduced } = drafts.strategyFile(draft);
+  download("strategies.json", `${JSON.stringify(strategies, null, 2)}\n`);
+  const left = [omitted.length && `the rules of ${omitted.join(", ")}`, reduced.length && `the options of ${reduced.join(", ")}`].filter(Boolean);
+  toast(`${plural(Object.keys(strategies).length, "field")} exported.${left.length ? ` A strategy file cannot contain ${left.join(" or ")}. A rules file can.` : ""}`);
 }
 
 // --- scoring ---
@@ -176,52 +199,18 @@ function usedThresholds() {
   return Object.keys(uses).filter((name) => uses[name].some((word) => words.has(word)));
 }
 
-function drawScoring() {
-  const defaults = draft.rest.defaults || {};
-  const others = labelled("Other fields", comparatorSelect("Other fields", (typeof defaults.match === "object" ? defaults.match.type : defaults.match) || "", (value) => change(() => {
-    const { match, ...rest } = draft.rest.defaults || {};
-    draft.rest = { ...draft.rest, defaults: { ...(rest.align && { align: rest.align }), ...(value && { match: value }) } };
+function setOthers(word) {
+  change(() => {
+    const { align } = draft.rest.defaults || {};
+    draft.rest = { ...draft.rest, defaults: { ...(align && { align }), ...(word && { match: word }) } };
     if (!Object.keys(draft.rest.defaults).length) delete draft.rest.defaults;
     drawScoring();
-  }), { first: [["", "by the convention"]] }));
-  const form = select("RQS form", [["subtract", "subtract hallucination"], ["complement", "add 1 − hallucination"]], (value) => change(() => { draft.form = value; drawScoring(); }), { value: draft.form });
-  const sum = Object.values(draft.weights).reduce((all, each) => all + (Number(each) || 0), 0);
-  replace(scoring,
-    el("div", { class: "panel" }, el("div", { class: "form-grid" }, drafts.scoringSelects(draft, () => { change(() => {}); editor.draw(); drawScoring(); }), others, form,
-      usedThresholds().map((name) => {
-        const label = `${name[0].toUpperCase()}${name.slice(1)} threshold`;
-        return labelled(label, numberInput(label, draft.thresholds[name], { min: 0, max: 1, step: 0.01 }, (value) => change(() => { draft.thresholds[name] = value ?? drafts.THRESHOLDS[name]; editor.draw(); })));
-      }), providerSelect()),
-    workspace.provider === "lexical" && usedThresholds().includes("semantic") && el("p", { class: "form-note" }, "Texts are compared by meaning with the provider lexical, which needs no model. A server with a rules file can have another one."),
-    el("h3", null, "Weights of the response quality score (RQS)"),
-    el("div", { class: "form-grid" }, Object.keys(drafts.WEIGHTS).map((name) =>
-      labelled(capitalized(name), numberInput(`Weight of ${name}`, draft.weights[name], { min: 0, step: 0.05 }, (value) => change(() => { draft.weights[name] = value ?? 0; drawScoring(); }))))),
-    el("p", { class: "form-note" }, `The weights add up to ${sum.toFixed(2)}. The maximum RQS is ${maximumRqs().toFixed(2)}.`),
-    el("h3", null, "Safety"),
-    safetyFields()));
+  });
 }
 
-// Requests can choose the built-in provider instead of the provider of the server, and nothing else.
-function providerSelect() {
-  if (workspace.provider === "lexical") return null;
-  return select("Provider for semantic comparison", [["", `${workspace.provider} (of the server)`], ["lexical", "lexical (no model)"]], (value) => change(() => {
-    const { provider: _, ...rest } = draft.rest;
-    draft.rest = value ? { ...rest, provider: value } : rest;
-  }), { id: "provider", value: draft.rest.provider || "" });
-}
-
-function safetyFields() {
-  const { safety } = draft.rest;
-  const current = safety === undefined ? "" : safety.type || safety;
-  const judge = select("Safety judge", [["", workspace.safety === "none" ? "none" : `${workspace.safety} (of the server)`], ...(workspace.safety === "none" ? [] : [["none", "none"]]), ["wordlist", "list of unsafe words"]], (value) => change(() => {
-    const { safety: _, ...rest } = draft.rest;
-    draft.rest = { ...rest, ...(value && { safety: value === "none" ? "none" : { type: "wordlist", words: [] } }) };
-    drawScoring();
-    if (value === "wordlist") document.getElementById("unsafe-words").focus();
-  }), { id: "safety", value: current });
-  return [el("div", { class: "form-grid" }, judge,
-    current === "wordlist" && labelled("Unsafe words, separated by commas", el("input", { type: "text", id: "unsafe-words", value: (safety.words || []).join(", "), on: { change: (event) => change(() => setUnsafeWords(event.target.value)) } }))),
-    el("p", { class: "form-note" }, current === "wordlist" ? "Predictions with one of these words are unsafe." : current || workspace.safety !== "none" ? "Predictions are judged by this judge in Evaluate and Batch." : "Safety is not judged: it counts as 1 in the response quality score.")];
+function setRest(name, value) {
+  const { [name]: _, ...rest } = draft.rest;
+  draft.rest = value ? { ...rest, [name]: value } : rest;
 }
 
 function setUnsafeWords(text) {
@@ -229,10 +218,63 @@ function setUnsafeWords(text) {
   draft.rest = { ...draft.rest, safety: { type: "wordlist", words } };
 }
 
+// The controls stay when they are drawn again, with the focus.
+function scoringControls() {
+  const listOf = (box) => box.querySelector("select");
+  const scoringLists = drafts.scoringSelects(draft, () => { change(() => {}); editor.draw(); drawScoring(); });
+  const others = comparatorSelect("Other fields", "", setOthers, { first: [["", "by the convention"]] });
+  const form = select("RQS form", [["subtract", "subtract hallucination"], ["complement", "add 1 − hallucination"]], (value) => change(() => { draft.form = value; drawScoring(); }));
+  const numbers = (kind, label, props, missing) => Object.fromEntries(Object.keys(drafts[kind.toUpperCase()]).map((name) =>
+    [name, numberInput(label(name), draft[kind][name], props, (value) => change(() => { draft[kind][name] = value ?? missing(name); editor.draw(); drawScoring(); }))]));
+  const thresholdName = (name) => `${capitalized(name)} threshold`;
+  const thresholds = numbers("thresholds", thresholdName, { min: 0, max: 1, step: 0.01 }, (name) => drafts.THRESHOLDS[name]);
+  const weights = numbers("weights", (name) => `Weight of ${name}`, { min: 0, step: 0.05 }, () => 0);
+  const thresholdBoxes = Object.fromEntries(Object.entries(thresholds).map(([name, input]) => [name, labelled(thresholdName(name), input)]));
+  // Requests can choose the built-in provider instead of the provider of the server, and nothing else.
+  const provider = workspace.provider !== "lexical" && select("Provider for semantic comparison", [["", `${workspace.provider} (of the server)`], ["lexical", "lexical (no model)"]], (value) => change(() => setRest("provider", value)), { id: "provider" });
+  const judge = select("Safety judge", [["", workspace.safety === "none" ? "none" : `${workspace.safety} (of the server)`], ...(workspace.safety === "none" ? [] : [["none", "none"]]), ["wordlist", "list of unsafe words"]], (value) => change(() => {
+    setRest("safety", value === "wordlist" ? { type: "wordlist", words: [] } : value);
+    drawScoring();
+  }), { id: "safety" });
+  const unsafeWords = /** @type {HTMLInputElement} */ (el("input", { type: "text", id: "unsafe-words", on: { change: ({ target }) => change(() => setUnsafeWords(target.value)) } }));
+  const unsafeBox = labelled("Unsafe words, separated by commas", unsafeWords);
+  const scoringForm = el("div", { class: "form-grid" }), safetyForm = el("div", { class: "form-grid" });
+  const modelNote = el("p", { class: "form-note" }, "Texts are compared by meaning with the provider lexical, which needs no model. To use a model, start the server with --rules and a file that names its provider.");
+  const weightNote = el("p", { class: "form-note" }), safetyNote = el("p", { class: "form-note" });
+  function draw() {
+    const { match } = draft.rest.defaults || {}, { safety } = draft.rest, used = usedThresholds();
+    const current = safety === undefined ? "" : safety.type || safety;
+    scoringLists.draw();
+    others.value = (typeof match === "object" ? match.type : match) || "";
+    listOf(form).value = draft.form;
+    if (provider) listOf(provider).value = draft.rest.provider || "";
+    listOf(judge).value = current;
+    for (const [kind, inputs] of Object.entries({ thresholds, weights })) for (const [name, input] of Object.entries(inputs)) input.value = draft[kind][name];
+    unsafeWords.value = current === "wordlist" ? (safety.words || []).join(", ") : "";
+    replace(scoringForm, scoringLists.nodes, othersBox, form, used.map((name) => thresholdBoxes[name]), provider);
+    modelNote.hidden = workspace.provider !== "lexical" || !used.includes("semantic");
+    replace(safetyForm, judge, current === "wordlist" && unsafeBox);
+    const sum = Object.values(draft.weights).reduce((all, each) => all + (Number(each) || 0), 0);
+    weightNote.textContent = `The weights add up to ${sum.toFixed(2)}. The maximum RQS is ${maximumRqs().toFixed(2)}.`;
+    safetyNote.textContent = current === "wordlist" ? "Predictions with one of these words are unsafe." : (current || workspace.safety) !== "none" ? "This judge judges the predictions of Evaluate and Batch." : "Safety is not judged: it counts as 1 in the response quality score.";
+  }
+  const othersBox = labelled("Other fields", others);
+  return { draw, node: el("div", { class: "panel" }, scoringForm, modelNote,
+    el("h3", null, "Weights of the response quality score (RQS)"),
+    el("div", { class: "form-grid" }, Object.entries(weights).map(([name, input]) => labelled(capitalized(name), input))), weightNote,
+    el("h3", null, "Safety"), safetyForm, safetyNote) };
+}
+
 function maximumRqs() {
   const { accuracy, completeness, safety, hallucination } = draft.weights;
   return Math.min(1, Math.max(0, accuracy + completeness + safety + (draft.form === "complement" ? hallucination : 0)));
 }
+
+const addGate = button("Add gate", () => {
+  change(() => draft.gates.push({ name: "rqs", kind: "min", limit: 0.7 }));
+  drawGates();
+  /** @type {HTMLElement} */ (gates.querySelector("tbody tr:last-child input")).focus();
+}, { id: "add-gate" });
 
 function drawGates() {
   const kindSelect = (gate) => {
@@ -250,7 +292,7 @@ function drawGates() {
       { title: "", cell: (gate) => button("Remove", () => change(() => { draft.gates.splice(draft.gates.indexOf(gate), 1); drawGates(); }, "Gate removed."), { "aria-label": `Remove gate for ${gate.name}` }) },
     ],
   })),
-  button("Add gate", () => { change(() => draft.gates.push({ name: "rqs", kind: "min", limit: 0.7 })); drawGates(); }, { id: "add-gate" }));
+  addGate);
 }
 
 function drawAll() {
@@ -265,7 +307,7 @@ function drawAll() {
 const metrics = ["rqs", "completeness", "hallucination", "accuracy", "safety", "micro_f1", "macro_f1_by_attribute", "macro_f1_by_case", "mean_score"];
 replace(document.getElementById("app"),
   el("p", { class: "lead" }, "Set how fields are compared and how results are scored. Evaluate and Batch use these rules."),
-  workspace.file && el("p", { class: "notice", id: "rules-file" }, `The default rules come from ${workspace.file}, which the server was started with. Changes apply in this browser; Export writes them to a file.`),
+  page.default_rules && el("p", { class: "notice", id: "rules-file" }, `The default rules come from ${page.default_rules}, which the server was started with. Changes apply in this browser${page.can_write ? "; to keep them, save them as a rule set" : ""}.`),
   page.unknown_rules && el("p", { class: "notice" }, `There is no rule set ${page.unknown_rules}. These are the default rules.`),
   el("datalist", { id: "metrics" }, metrics.map((name) => el("option", { value: name }))),
   problems,
@@ -273,5 +315,5 @@ replace(document.getElementById("app"),
   section("strategies", "Rules of fields", "Paths name nested fields: vendor.name, lines[*].amount, **.date. Exact paths take precedence over patterns, and later rules over earlier ones.", editor.node, comparatorReference()),
   section("scoring", "Scoring", "Thresholds are between 0 and 1. Weights are at least 0.", scoring),
   section("gates", "Gates", "Limits that a batch must meet to pass.", gates),
-  el("div", { class: "save-bar" }, save, discard, !workspace.writable && el("span", { class: "quiet" }, workspace.file ? `To change the default rules, edit ${workspace.file} and restart the server.` : "The server is read-only, so rules cannot be saved to the workspace."), status));
+  el("div", { class: "save-bar" }, save, discard, toEvaluate, toBatch, status), readOnly);
 drawAll();

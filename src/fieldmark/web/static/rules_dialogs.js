@@ -29,7 +29,7 @@ export function importDialog(done) {
     event.preventDefault();
     area.value = await event.dataTransfer.files[0].text();
   });
-  const box = dialog("Import strategies", "Select or paste a strategy file (flat or nested) or a rules file, in JSON or YAML. Existing fields are replaced.",
+  const box = dialog("Import rules", "Select or paste a strategy file (flat or nested) or a rules file, in JSON or YAML. Existing fields are replaced.",
     el("div", null, file, area),
     button("Import", async () => {
       try {

@@ -2,13 +2,15 @@
 // edits. Edits of the rules file that the server was started with are stored until that file
 // changes.
 
-import { request } from "./api.js";
-import { data, select } from "./dom.js";
+import { lastRequest, request } from "./api.js";
+import { data, select, setOptions } from "./dom.js";
+import { whole } from "./labels.js";
 import { address, remember } from "./page.js";
 import { stored } from "./theme.js";
 
 let storageKey = "fieldmark-rules";
-export const WORDS = ["EXACT", "FUZZY", "SEMANTIC", "IGNORE"];
+const CHOSEN = "fieldmark-rule-set";
+const WORDS = { EXACT: "EXACT", exact_text: "EXACT", FUZZY: "FUZZY", SEMANTIC: "SEMANTIC", IGNORE: "IGNORE", ignore: "IGNORE" };
 export const THRESHOLDS = { fuzzy: 0.85, semantic: 0.8 };
 export const WEIGHTS = { accuracy: 0.45, completeness: 0.25, safety: 0.15, hallucination: 0.15 };
 const DEPTHS = { top: "top-level keys", leaf: "leaves" };
@@ -63,6 +65,18 @@ export function fileOf(draft) {
   };
 }
 
+// A strategy file: fields with one of the four words. `omitted` are the rules that it cannot contain: of
+// other comparators, and lists. `reduced` are the ones whose options it omits.
+export function strategyFile({ rows }) {
+  const named = rows.filter(({ path }) => path), words = named.filter(({ match, align }) => !align && match in WORDS);
+  const isReduced = (row) => Object.keys(row).some((name) => !["path", "match"].includes(name));
+  return {
+    strategies: Object.fromEntries(words.map(({ path, match }) => [path, WORDS[match]])),
+    omitted: named.filter((row) => !words.includes(row)).map(({ path }) => path),
+    reduced: words.filter(isReduced).map(({ path }) => path),
+  };
+}
+
 // Add the rules of a file to a draft. Fields, gates and settings of the file replace the ones in the draft.
 export function merge(draft, file) {
   const found = fromFile(file);
@@ -89,27 +103,60 @@ export function load(workspace) {
   return own;
 }
 
-// Where the rules come from: the rules file of the server, a rule set, or nothing to say.
-export function origin({ file, name }) {
-  const from = file ? `Rules of ${file}` : name && `Rule set ${name}`;
-  return from && `${from}${isChanged() ? ", changed in this browser" : ""}. `;
+// What the rules are: their source, and how often each comparator is used.
+export function rulesText(draft, { file, name }, changed = isChanged()) {
+  const origin = name ? `Rule set ${name}` : file ? `Rules of ${file}` : "Default rules";
+  const { match } = draft.rest.defaults || {};
+  const others = match ? (typeof match === "object" ? match.type : match) : `by the convention ${draft.convention}`;
+  const used = counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
+  return [`${origin}${changed ? ", changed in this browser" : ""}.`,
+    used ? `Comparators: ${used}. Other fields: ${others}.` : `No rules for single fields. All fields: ${others}.`,
+    draft.gates.length ? `Gates: ${whole(draft.gates.length)}.` : ""].filter(Boolean).join(" ");
 }
 
-// The choice of a rule set. Another one replaces the content of `draft` and of `workspace`.
+function addressOf(name) {
+  return name ? `/api/rule-sets/${encodeURIComponent(name)}` : "/api/strategies";
+}
+
+// The rule set of all pages is the one that was chosen last; the address of a page may name another.
+export function rememberSet(name) {
+  stored(CHOSEN, name || null);
+  remember({ rules: name });
+}
+
+// The rules of a page and their draft.
+export async function openRules({ strategies, rule_sets: sets, unknown_rules: unknown }) {
+  const chosen = stored(CHOSEN);
+  if (strategies.name) rememberSet(strategies.name);
+  else if (!unknown && sets.some(({ name }) => name === chosen)) {
+    // The rules of the server are used if the set cannot be read.
+    await request(addressOf(chosen)).then((found) => { Object.assign(strategies, found); rememberSet(chosen); }, () => {});
+  }
+  return load(strategies);
+}
+
+// Replace the content of `draft` and of `workspace` with a rule set; without a name, with the default rules.
+export async function useSet(draft, workspace, name, send = request) {
+  Object.assign(workspace, await send(addressOf(name)));
+  Object.assign(draft, load(workspace));
+  rememberSet(name);
+}
+
+// The choice of a rule set.
 export function ruleSetSelect(draft, workspace, changed, failed, page = data("page")) {
-  const box = select("Rule set", [["", page.default_rules || "default rules"], ...page.rule_sets.map(({ name }) => [name, name])], async (value) => {
+  const send = lastRequest();
+  const node = select("Rule set", [], async (value) => {
     try {
-      const found = await request(value ? `/api/rule-sets/${encodeURIComponent(value)}` : "/api/strategies");
-      Object.assign(workspace, found);
-      Object.assign(draft, load(found));
-      remember({ rules: value });
+      await useSet(draft, workspace, value, send);
       changed();
     } catch (error) {
-      box.querySelector("select").value = workspace.name;
+      draw();
       failed(error);
     }
-  }, { id: "rule-set", value: workspace.name });
-  return box;
+  }, { id: "rule-set" });
+  const draw = () => setOptions(node, [["", page.default_rules || "default rules"], ...page.rule_sets.map(({ name }) => [name, name])], workspace.name);
+  draw();
+  return { node, draw };
 }
 
 // Weights of fields are part of the score only under some conventions.
@@ -147,14 +194,19 @@ export function scoringSelects(draft, changed) {
   const depths = data("page").conventions;
   const convention = select("Convention", Object.keys(depths).map((name) => [name, name]), (value) => {
     draft.convention = value;
-    depth.querySelector("select").value = depthOf(draft);
+    draw();
     changed();
-  }, { id: "convention", value: draft.convention });
+  }, { id: "convention" });
   const depth = select("Compare", Object.entries(DEPTHS), (value) => {
     draft.depth = value === depths[draft.convention] ? "" : value;
     changed();
-  }, { id: "depth", value: depthOf(draft) });
-  return [convention, depth];
+  }, { id: "depth" });
+  function draw() {
+    convention.querySelector("select").value = draft.convention;
+    depth.querySelector("select").value = depthOf(draft);
+  }
+  draw();
+  return { nodes: [convention, depth], draw };
 }
 
 // The own models of a request: `lexical` needs no model, and `none` judges nothing.
@@ -163,14 +215,17 @@ const LABELS = { provider: "Semantic provider", safety: "Safety judge" };
 
 export function modelSelects(strategies, draft, changed = () => {}) {
   const state = address(Object.keys(LOCAL));
-  const controls = Object.entries(LOCAL).map(([key, local]) => {
-    const ruled = draft.rest[key], named = ruled && (ruled.type || ruled);
-    const own = named || strategies[key];
-    const options = [["", `${own} (${named ? "rules" : "server"})`], ...(own === local ? [] : [[local, local]])];
-    if (!options.some(([value]) => value === state[key])) state[key] = "";
-    const box = select(LABELS[key], options, (value) => { state[key] = value; remember({ [key]: value }); changed(); }, { id: `model-${key}`, value: state[key] });
-    if (options.length === 1) box.title = "The server was started without another one.";
-    return box;
-  });
-  return { controls, chosen: () => Object.fromEntries(Object.entries(state).filter(([, value]) => value)) };
+  const nodes = Object.keys(LOCAL).map((key) => select(LABELS[key], [], (value) => { state[key] = value; remember({ [key]: value }); changed(); }, { id: `model-${key}` }));
+  function draw() {
+    Object.entries(LOCAL).forEach(([key, local], place) => {
+      const ruled = draft.rest[key], named = ruled && (ruled.type || ruled);
+      const own = named || strategies[key];
+      const options = [["", `${own} (${named ? "rules" : "server"})`], ...(own === local ? [] : [[local, local]])];
+      if (!options.some(([value]) => value === state[key])) state[key] = "";
+      setOptions(nodes[place], options, state[key]);
+      nodes[place].title = options.length === 1 ? "The server was started without another one." : "";
+    });
+  }
+  draw();
+  return { nodes, draw, chosen: () => Object.fromEntries(Object.entries(state).filter(([, value]) => value)) };
 }

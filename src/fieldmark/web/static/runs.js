@@ -3,8 +3,8 @@
 import { lastRequest, request } from "./api.js";
 import { query } from "./case_links.js";
 import { ask, menu } from "./dialogs.js";
-import { button, choice, data, el, pager, replace, search, section, select } from "./dom.js";
-import { nameText, plural, rate, verdictChip } from "./labels.js";
+import { button, choice, data, el, pager, replace, search, section, select, setOptions } from "./dom.js";
+import { metricText, nameText, plural, verdictChip } from "./labels.js";
 import { address, debounce, empty, focusOnSlash, metricName, METRICS, problem, remember, runName, toast } from "./page.js";
 import { tableNode } from "./table.js";
 import { trendChart } from "./trend.js";
@@ -17,11 +17,12 @@ const FILTERS = ["text", "status", "verdict", "convention", "group", "archived"]
 const SCORES = ["mean_score", "macro_f1_by_attribute", "micro_f1"];
 const QUALITY = ["rqs", "completeness", "hallucination", "accuracy", "safety"];
 const state = address(STATE);
-const list = el("div"), pages = el("div", { class: "pages" }), errors = el("div"), chart = el("div"), groupBox = el("div"), groupTable = el("div");
+const list = el("div"), pages = el("div", { class: "pages" }), errors = el("div"), chart = el("div"), groupTable = el("div");
 const number = el("span", { class: "quiet", role: "status" });
 const requestRuns = lastRequest(), requestTrend = lastRequest();
 const selected = [];
 let groups = [];
+const groupBox = select("Group", [], (value) => showGroup(value), { id: "run-group" });
 const compare = button("Compare selected runs", () => { location.href = `/diff?${new URLSearchParams([["a", selected[0]], ...selected.slice(1).map((run) => ["b", run]), ...(selected.length === 2 ? [["order", "time"]] : [])])}`; }, { id: "compare", disabled: true });
 const rank = button("Rank selected runs", () => { location.href = `/rank?${new URLSearchParams(selected.map((run) => ["run", run]))}`; }, { id: "rank", disabled: true });
 
@@ -50,7 +51,9 @@ function go(offset) {
 
 function metricColumn(name) {
   const valueOf = (run) => run.metrics?.[name] ?? null;
-  return { key: name, title: name === "macro_f1_by_attribute" ? "Macro F1" : metricName(name), hint: metricName(name), format: "number", cell: (run) => [rate(valueOf(run)), valueOf(run) !== null && run.vacuous.includes(name) && [" ", el("span", { class: "tile-note", title: "There was nothing to compute it from." }, "vacuous")]] };
+  // The mean score of a run with RQS as its main metric is the mean RQS of its cases.
+  const metricOf = ({ convention }) => (name === "mean_score" && convention === "four_phase" ? "rqs" : name);
+  return { key: name, title: name === "macro_f1_by_attribute" ? "Macro F1" : metricName(name), hint: metricName(name), format: "number", cell: (run) => [metricText(metricOf(run), valueOf(run)), valueOf(run) !== null && run.vacuous.includes(name) && [" ", el("span", { class: "tile-note", title: "There was nothing to compute it from." }, "vacuous")]] };
 }
 
 function runTable(rows) {
@@ -137,12 +140,8 @@ function groupName({ truth, eval: evaluation, convention, rules }) {
 
 // Runs with the same ground truth, rules and convention are a group, whose trend means something.
 function drawGroups() {
-  const box = select("Group", [["", "all groups"], ...groups.map((group) => [group.id, `${groupName(group)} (${plural(group.runs, "run")})`])], (value) => showGroup(value));
-  const list = box.querySelector("select");
-  if (state.group && !groups.some(({ id }) => id === state.group)) list.append(el("option", { value: state.group }, state.group));
-  list.value = state.group;
-  list.id = "run-group";
-  replace(groupBox, box);
+  const unlisted = state.group && !groups.some(({ id }) => id === state.group) ? [[state.group, state.group]] : [];
+  setOptions(groupBox, [["", "all groups"], ...groups.map((group) => [group.id, `${groupName(group)} (${plural(group.runs, "run")})`]), ...unlisted], state.group);
   const table = tableNode({
     caption: "Groups of comparable runs, newest first", step: 10, isSorted: false, empty: "No groups.", rows: groups,
     columns: [

@@ -54,13 +54,23 @@ export function svg(name, props, ...children) {
 }
 
 /**
+ * Replace the children of a node. Nodes that stay are not moved, so that they keep the focus, and a list
+ * the letters that were typed in it.
  * @template {Element} T
  * @param {T} node
  * @param {...Child} children
  */
 export function replace(node, ...children) {
-  node.replaceChildren();
-  return fill(node, null, children);
+  const fresh = children.flat(Infinity);
+  const kept = new Set(fresh);
+  for (const child of [...node.childNodes]) if (!kept.has(child)) child.remove();
+  let next = node.firstChild;
+  for (const child of fresh) {
+    if (child === null || child === undefined || child === false) continue;
+    if (child === next) next = next.nextSibling;
+    else node.insertBefore(child instanceof Node ? child : document.createTextNode(String(child)), next);
+  }
+  return node;
 }
 
 /** @param {string} id */
@@ -119,10 +129,22 @@ export function labelled(label, control) {
  * @param {{ value?: string, [name: string]: any }} [props]
  */
 export function select(label, options, onChange, { value: current, ...props } = {}) {
-  const list = el("select", { ...props, on: { change: (event) => onChange(event.target.value) } },
-    options.map(([value, text]) => el("option", { value }, text)));
+  const box = labelled(label, el("select", { ...props, on: { change: (event) => onChange(event.target.value) } }));
+  setOptions(box, options, current);
+  return box;
+}
+
+/**
+ * Replace the options of a labelled list. The list stays, because letters that are typed in it select
+ * an option only together.
+ * @param {Element} box
+ * @param {string[][]} options
+ * @param {string} [current]
+ */
+export function setOptions(box, options, current) {
+  const list = box.querySelector("select");
+  replace(list, options.map(([value, text]) => el("option", { value }, text)));
   if (current !== undefined) list.value = current;
-  return labelled(label, list);
 }
 
 /**

@@ -76,7 +76,12 @@ export function whole(number) {
 }
 
 export function rate(value, digits = 3) {
-  return value === null || value === undefined ? DASH : value.toFixed(digits);
+  return value === null || value === undefined ? DASH : Number(value.toFixed(12)).toFixed(digits);
+}
+
+// The response quality score has the four digits of its documented example.
+export function metricText(name, value) {
+  return rate(value, /^(quality\.)?rqs$/.test(name) ? 4 : 3);
 }
 
 export function pValue(value) {

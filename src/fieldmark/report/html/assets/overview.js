@@ -103,20 +103,20 @@ function gateList(gates) {
 const TILE_COLUMNS = 5;
 
 // All rows have about the same number of tiles.
-export function tileGrid(tiles, formula, digits = 3) {
+export function tileGrid(tiles, formula, digits = 0) {
   const grid = el("dl", { class: "tiles" }, tiles.map((tile) => tileNode(tile, digits)));
   grid.style.setProperty("--columns", String(Math.ceil(tiles.length / Math.ceil(tiles.length / TILE_COLUMNS)) || 1));
   return [grid, formula && el("p", { class: "quiet rqs-formula" }, formula)];
 }
 
 // A metric that is vacuous or was not evaluated has no gauge, because its value is not a result.
-function tileNode({ label, value, meaning, interval, most, before, note, is_result: isResult = true }, digits) {
+function tileNode({ label, value, meaning, interval, most, before, note, digits: own = 0, is_result: isResult = true }, digits) {
   const count = Number.isInteger(value) && label === "Errors";
   const change = before === undefined || value === null || before === null ? null : value - before;
   return el("div", { class: "tile" },
     el("dt", null, label),
     el("dd", null,
-      el("span", { class: "metric", "data-metric": label.toLowerCase() }, count ? whole(value) : rate(value, digits), most !== undefined && el("span", { class: "out-of" }, ` of ${Number(most.toFixed(4))}`)),
+      el("span", { class: "metric", "data-metric": label.toLowerCase() }, count ? whole(value) : rate(value, digits || own || 3), most !== undefined && [" ", el("span", { class: "out-of" }, `of ${Number(most.toFixed(4))}`)]),
       note && el("span", { class: "tile-note" }, note),
       before !== undefined && el("span", { class: "change" }, change === null ? DASH : `${Math.abs(change) < 1e-9 ? "=" : change > 0 ? "▲" : "▼"} ${count ? signed(change, 0) : changeNumber(change)}`),
       !count && gauge(value === null || !isResult ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),

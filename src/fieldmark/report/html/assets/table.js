@@ -99,7 +99,7 @@ export function dataTable({
   const isNumeric = ({ format, align }) => (align ? align === "right" : NUMBERS.includes(format));
   /** @param {Column} column */
   const isSortable = ({ key, isSorted: own = true }) => isSorted && own && key !== undefined;
-  const body = el("tbody"), nodes = new Map();
+  const body = el("tbody");
   const more = el("p", { class: "more" }), last = el("p", { class: "quiet last-rows" }), printed = el("p", { class: "quiet printed-rows" });
   const heads = columns.map((column) => {
     const head = el("th", { scope: "col", class: isNumeric(column) ? "numeric" : null, title: column.hint });
@@ -125,10 +125,8 @@ export function dataTable({
     return el(isHead ? "th" : "td", { scope: isHead ? "row" : null, class: [isNumeric(column) && "numeric", column.css].filter(Boolean).join(" ") || null, "data-label": column.title, ...props }, content);
   }
   function tableRow(row, place) {
-    const node = el("tr", { ...(rowProps && rowProps(row)), "aria-rowindex": isVirtual() ? place + 2 : null }, columns.map((column) =>
+    return el("tr", { ...(rowProps && rowProps(row)), "aria-rowindex": isVirtual() ? place + 2 : null }, columns.map((column) =>
       cellNode(column, column.cell ? column.cell(row) : FORMATS[column.format || "text"](valueOf(column, row)), column.props && column.props(row))));
-    nodes.set(row, node);
-    return node;
   }
   function isVirtual() {
     return Math.min(shownRows, all.length) > VIRTUAL_ROWS;
@@ -141,7 +139,6 @@ export function dataTable({
     const sorting = order && columns.find(({ key }) => key === order.key);
     all = sorting ? sortedRows(rows, sorting, order.descending) : rows;
     drawn.clear();
-    nodes.clear();
     scroller.classList.toggle("virtual", isVirtual());
     if (isVirtual()) {
       table.setAttribute("aria-rowcount", String(all.length + 1));
@@ -181,7 +178,6 @@ export function dataTable({
       if (place < from || place >= to) {
         node.remove();
         drawn.delete(place);
-        nodes.delete(all[place]);
       }
     }
     for (let place = from; place < to; place += 1) {
@@ -232,12 +228,6 @@ export function dataTable({
     node: el("div", { class: "table" }, scroller, last, printed, more),
     show,
     rows: () => all,
-    // Draw one row again, so that the focus in other rows stays where it is; returns its node.
-    redraw(row) {
-      const before = nodes.get(row), fresh = tableRow(row, all.indexOf(row));
-      before.replaceWith(fresh);
-      return fresh;
-    },
   };
 }
 
