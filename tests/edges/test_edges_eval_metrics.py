@@ -562,18 +562,17 @@ def test_next_run_asks_again():
 # --- errors -----------------------------------------------------------------------------------------
 
 
-def test_failed_safety_judge_leaves_all_other_metrics():
+def test_failed_safety_judge_leaves_the_bounds_of_all_other_metrics():
     with serving(status(400)) as server:
         safety = {"type": "llm", "model": "m", "base_url": server.url}
         failed = {**QUALITY, "safety": safety}
         run = evaluate(TWO, accuracy({"path": "x"}), failed, gates={"min": {"rqs": 0}})
     whole = evaluate(TWO, accuracy({"path": "x"}), QUALITY)
     assert run.summary.evaluators["quality"].errors == run.summary.cases.errors == 2
-    assert counts(run) == counts(whole)
-    assert run.micro == whole.micro
-    assert run.quality.buckets == whole.quality.buckets
-    assert run.mean_score is None
-    assert "vacuous" in run.quality.flags["rqs"]
+    assert run.summary.bounds.low.micro == run.summary.bounds.high.micro == whole.micro
+    assert run.quality.buckets.both_non_null == 0
+    assert (run.mean_score, run.quality.rqs) == (None, None)
+    assert run.summary.bounds.of_metric("rqs") == (0.0, pytest.approx(1.0))
     assert [gate.passed for gate in run.summary.gates] == [False]
 
 
@@ -621,22 +620,23 @@ def test_rescored_run_with_errors_as_zero_has_the_same_metrics(tmp_path):
         right = case("right", {"n": 1}, {"n": 1})
         cases = [*NOTES[:2], right, case("vacuous", {}, {}), other]
         run = evaluate(cases, quality, failing, provider=provider, out=tmp_path / "run")
-    assert (run.quality.rqs, run.summary.cases.errors) == (pytest.approx(0.9 / 3), 0)
+    assert (run.quality.rqs, run.summary.cases.errors) == (pytest.approx(0.9 / 3), 2)
     same = fm.rescore(tmp_path / "run")
     assert (same.quality, same.summary.cases) == (run.quality, run.summary.cases)
 
 
-def test_failed_comparison_leaves_the_metrics_of_other_fields():
+def test_failed_comparison_leaves_the_bounds_of_other_fields():
     with serving(status(400)) as server:
         provider = {"type": "openai", "model": "m", "base_url": server.url, "cache": False}
         run = evaluate(NOTES[:2], accuracy(NOTE, {"path": "n"}), provider=provider)
-    assert counts(run) == {"note": (0, 0, 0, 0), "n": (2, 0, 0, 0)}
+    assert counts(run) == {"note": (0, 0, 0, 0), "n": (0, 0, 0, 0)}
     assert run.attributes["note"].errors == 2
-    assert run.micro.f1 == 1
-    assert run.mean_score is None
+    assert (run.micro.f1, run.mean_score) == (None, None)
+    assert run.summary.bounds.of_attribute("n", "f1") == (1.0, 1.0)
+    assert run.summary.bounds.of_metric("micro_f1") == (0.5, 1.0)
 
 
-def test_failed_evaluator_leaves_the_metrics_of_fields():
+def test_failed_evaluator_leaves_the_bounds_of_the_metrics_of_fields():
     judge = {
         "name": "judge",
         "type": "code_judge",
@@ -645,5 +645,5 @@ def test_failed_evaluator_leaves_the_metrics_of_fields():
     run = evaluate(TWO, accuracy({"path": "x"}), judge, QUALITY)
     whole = evaluate(TWO, accuracy({"path": "x"}), QUALITY)
     assert run.summary.cases.errors == 2
-    assert counts(run) == counts(whole)
-    assert quality_of(run) == quality_of(whole)
+    assert set(counts(run).values()) == {(0, 0, 0, 0)}
+    assert run.summary.bounds.low.micro == run.summary.bounds.high.micro == whole.micro

@@ -109,7 +109,9 @@ SCORE = "score truth.jsonl candidate.jsonl"
         pytest.param("eval e.yaml --min mean_score=0.9", 1, ["gate_failed"], id="eval-gate-failed"),
         pytest.param("eval e.yaml --case a --case x*", 2, ["unmet_selection"], id="unmet-id"),
         pytest.param("eval typo.yaml", 3, ["failed_evaluator"], id="eval-without-paths"),
-        pytest.param("eval judge.yaml", 3, ["too_many_errors"], id="eval-judge-failed"),
+        pytest.param(
+            "eval judge.yaml", 3, ["too_many_errors", "nothing_scored"], id="eval-judge-failed"
+        ),
         pytest.param("rescore runs/old", 2, ["invalid_truth"], id="rescored"),
         pytest.param(
             "rescore runs/old --min mean_score=1",

@@ -43,16 +43,22 @@ def replayed(verdicts):
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_grades_become_matches_or_mistakes_and_failures_become_errors(setup):
+def test_grades_become_matches_or_mistakes_and_failures_become_bounds(setup):
     verdicts = [verdict for verdict in VERDICTS if verdict["setup"] == setup]
     run = replayed(verdicts)
     graded = [verdict for verdict in verdicts if verdict["similarity"] is not None]
     passed = Counter(verdict["path"] for verdict in graded if verdict["passed"])
     failed = Counter(verdict["path"] for verdict in graded if not verdict["passed"])
+    unknown = Counter(verdict["path"] for verdict in verdicts if verdict["similarity"] is None)
+    bounds = run.summary.bounds
+    low, high = (run.summary, run.summary) if bounds is None else (bounds.low, bounds.high)
+    assert (bounds is None) is (not unknown)
     for path in {verdict["path"] for verdict in graded}:
-        counts = run.attributes[path]
-        assert (counts.tp, counts.fp, counts.fn) == (passed[path], failed[path], failed[path])
-    assert run.micro.tp == passed.total()
+        least, most = low.attributes[path], high.attributes[path]
+        assert (least.tp, least.fp, least.fn) == (passed[path], failed[path], failed[path])
+        assert most.tp == passed[path] + unknown[path]
+        assert most.fp == most.fn == failed[path] + unknown[path]
+    assert low.micro.tp == passed.total()
     assert run.summary.cases.errors == len(
         {v["paper"] for v in verdicts if v["similarity"] is None}
     )

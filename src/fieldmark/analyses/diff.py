@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.analyses.arguments import checked
 from fieldmark.analyses.saved_run import (
+    AttributeWeights,
     RecountedRun,
     RunLike,
     attribute_weights,
@@ -26,7 +27,7 @@ from fieldmark.errors import (
     OptionText,
     Problem,
 )
-from fieldmark.metrics.conventions import CountingOptions
+from fieldmark.metrics.conventions import Convention, CountingOptions
 from fieldmark.metrics.difference import (
     MARGIN,
     CaseChange,
@@ -628,7 +629,12 @@ def diff(
     )
     if sliced.keys:
         summaries = sliced.summaries(summaries)
-    gates = check_drops(summary_to_json(summaries[0]), summary_to_json(summaries[1]), max_drop)
+    common = summary_to_json(summaries[0]), summary_to_json(summaries[1])
+    all_cases = common
+    if max_drop and gathered.failed:
+        own = _of_all_cases(old), _of_all_cases(new, convention, weights)
+        all_cases = summary_to_json(own[0]), summary_to_json(own[1])
+    gates = check_drops(*all_cases, max_drop, common)
     ordered = {
         name: metrics.headline[name]
         for name in dict.fromkeys([*_gated_metrics(gates, new), *summaries[0].metrics])
@@ -712,7 +718,7 @@ class _GatheredCases:
         if self.other_truth:
             yield f"compared anyway: different ground truth in {plural(self.other_truth, 'case')}"
         if self.failed:
-            yield f"left out {plural(self.failed, 'case')} without a prediction in one of the runs"
+            yield f"left out {plural(self.failed, 'case')} that failed in one of the runs"
         for name, count in zip((before, after), self.only, strict=True):
             if count:
                 yield f"left out {plural(count, 'case')} found only in {name}"
@@ -796,12 +802,9 @@ def _gather(
                 gathered.repeated[1].add(new.outcomes, second.table, new.case)
             if sliced.keys:
                 sliced.add(old, new)
-        elif (old is not None and old.id in second.failed) or (
-            new is not None and new.id in first.failed
-        ):
-            gathered.failed += 1
-        else:
+        elif (old or new).id not in (first.failed | second.failed):  # type: ignore[union-attr]
             gathered.only[old is None] += 1
+    gathered.failed = len(first.failed | second.failed)
     for paired in (pairs, *sliced.pairs.values()):
         paired.settle()
     return gathered
@@ -815,6 +818,16 @@ def case_in_run(case: CaseResult, run: RecountedRun) -> CaseInRun:
     known = {name: score for name, score in scores.items() if score is not None}
     vacuous = frozenset(result.name for result in case.evaluator_results if result.score.vacuous)
     return CaseInRun(case.outcomes, case.stats, run.table, known, vacuous)
+
+
+def _of_all_cases(
+    run: StoredRun, convention: Convention | None = None, weights: AttributeWeights | None = None
+) -> Summary:
+    """Return the metrics of a run with the bounds of its failed cases."""
+    recounted = RecountedRun(run, convention, weights)
+    for case in recounted.all_cases():
+        recounted.add(case)
+    return _with_evaluators(recounted.summary(), run)
 
 
 def _with_evaluators(summary: Summary, run: StoredRun) -> Summary:

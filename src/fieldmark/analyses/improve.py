@@ -624,7 +624,7 @@ def find_slices(run: RunLike, *, min_cases: int = MIN_CASES) -> FindSlicesResult
     with relaxed_gc():
         for case in cases:
             f1 = case.stats.f1
-            if case.case.input is CaseInput.FAILED or f1 is None:
+            if case.stats.failed or f1 is None:
                 continue
             searched += 1
             without_values += not case.has_values

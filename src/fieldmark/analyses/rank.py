@@ -151,12 +151,14 @@ class RankedRun:
     """A run in a ranking: its value of the metric, the cases behind it, and its cost.
 
     Runs with the same value have the same `rank`. `note` says why the value means less than it
-    seems to. `best` is true if the run cannot be told from the best. `perfect`, `missing`,
-    `unparseable` and `errors` are numbers of shared cases: without a mistake, without a prediction,
-    with one that cannot be read, and without a score. `left_out` is the number of cases of the run
-    that are not shared. `wins` counts the attributes in which only this run has the highest F1, and
-    `ties` the attributes in which some, but not all, other runs have it too. `frontier` is true if
-    no other run is cheaper and at least as good; it is undefined without the cost.
+    seems to. `best` is true if the run cannot be told from the best. `perfect`, `missing` and
+    `unparseable` are numbers of shared cases: without a mistake, without a prediction, and with one
+    that cannot be read. `errors` is the number of failed cases of the run, which are not shared: a
+    run with such cases comes after all others, and is never the best. `left_out` is the number of
+    cases of the run that are not shared. `wins` counts the attributes in which only this run has
+    the highest F1, and `ties` the attributes in which some, but not all, other runs have it too.
+    `frontier` is true if no other run is cheaper and at least as good; it is undefined without the
+    cost.
     """
 
     rank: int
@@ -343,6 +345,7 @@ class RankResult(ShownRecord):
             *_WINS * has_wins,
             Column("Perfect", "perfect", Format.COUNT),
             *[Column("No prediction", "unpredicted", Format.COUNT)] * has_unpredicted,
+            *[Column("Failed", "errors", Format.COUNT)] * any(run.errors for run in self.runs),
         ]
         lower = ", lower is better" if self.less_is_better else ""
         basis = (
@@ -450,28 +453,33 @@ def rank(
     metric = _checked_metric(metric, summaries)
     values = [gathered.value(index, metric, summary) for index, summary in enumerate(summaries)]
     lower = less_is_better(metric)
-    order = ranking_of([None if value is None else -value if lower else value for value in values])
+    errors = [len(run.failed) for run in gathered.runs]
+    signed = [None if value is None else -value if lower else value for value in values]
+    order, ranks = _order_of_runs(signed, errors)
     ranked = compare_runs(
         gathered.shared,
-        order.order,
+        order,
         gathered.runs[0].table,
         gathered.runs[0].convention.counting,
         metric,
-        [values[index] for index in order.order],
+        [values[index] for index in order],
         ResamplingOptions(seed=seed),
     )
-    ordered = [values[index] for index in order.order]
-    attributes = attribute_rankings([summaries[index] for index in order.order])
-    usages = [gathered.usage(index, summaries[index]) for index in order.order]
+    ordered = [values[index] for index in order]
+    attributes = attribute_rankings([summaries[index] for index in order])
+    usages = [gathered.usage(index, summaries[index]) for index in order]
     costs = [None if usage is None else usage.cost for usage in usages]
     known = [cost for cost in costs if cost is not None]
     frontier = None
     if len(known) >= _AT_LEAST:
         frontier = cost_frontier(ordered, costs, less_is_better=lower)
-    best = best_runs(ordered, ranked.pairs)
+    clean = [not errors[index] for index in order]
+    best = best_runs(
+        [value if own else None for value, own in zip(ordered, clean, strict=True)], ranked.pairs
+    )
     lines = [
         RankedRun(
-            rank=order.ranks[index],
+            rank=ranks[index],
             name=names[index],
             path=str(stored[index].path),
             value=values[index],
@@ -481,7 +489,7 @@ def rank(
             perfect=summary.cases.perfect,
             missing=summary.cases.missing,
             unparseable=summary.cases.unparseable,
-            errors=summary.cases.errors,
+            errors=errors[index],
             best=position in best,
             left_out=gathered.only[index],
             wins=sum(attribute.best == (position,) for attribute in attributes),
@@ -492,7 +500,7 @@ def rank(
             if frontier is None or costs[position] is None
             else position in frontier,
         )
-        for position, index in enumerate(order.order)
+        for position, index in enumerate(order)
     ]  # fmt: skip
     warnings = [
         f"{name}: {text}"
@@ -683,6 +691,24 @@ _SUFFIXES: Final = re.compile(
 )
 
 
+def _order_of_runs(
+    values: Sequence[float | None], errors: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Return the order of runs and their ranks; runs with failed cases come after all others."""
+    groups = [
+        [index for index, number in enumerate(errors) if bool(number) is failed]
+        for failed in (False, True)
+    ]
+    order: list[int] = []
+    ranks = [0] * len(values)
+    for group in groups:
+        own = ranking_of([values[index] for index in group])
+        for index, rank in zip(group, own.ranks, strict=True):
+            ranks[index] = rank + len(order)
+        order += [group[index] for index in own.order]
+    return order, ranks
+
+
 def _checked_metric(metric: str | None, summaries: Sequence[Summary]) -> str:
     """Return the metric to rank by, which must be known."""
     known = [
@@ -791,6 +817,8 @@ def _places(places: Sequence[int]) -> str:
 
 
 def _conclusion(board: RankResult) -> str:
+    if not board.best and any(run.errors for run in board.runs):
+        return "No run is the best, because cases failed in all of them"
     if not board.best:
         return f"No run has a {_metric_title(board.metric)}"
     others = (f"{text}: {', '.join(names)}" for text, names in board.tied.items())

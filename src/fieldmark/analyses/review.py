@@ -753,7 +753,7 @@ def _effect(
     changed = 0
     for case in counted.all_cases():
         if case.case.input is CaseInput.FAILED:
-            counted.tally.add_failed()
+            counted.add(case)
             continue
         reviewed = by_case.get(case.id, ())
         changes = list(_changes(case, reviewed, any_of)) if reviewed else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -101,7 +101,8 @@ _DEFAULT: Final = TrendOptions()
 class TrendStep:
     """One run in a trend: its metric, the gain over the previous best, and the best so far.
 
-    `progress` says whether the gain is large enough to count.
+    `progress` says whether the gain is large enough to count. A run with `errors`, which is the
+    number of its cases with errors, has no gain and is not the best.
     """
 
     name: Annotated[str, Key("run")]
@@ -109,6 +110,7 @@ class TrendStep:
     gain: float | None
     best: float | None
     progress: bool
+    errors: int = 0
 
     def to_dict(self) -> JsonObject:
         """Return the step as JSON."""
@@ -136,11 +138,13 @@ def trend(
     options: TrendOptions = _DEFAULT,
     *,
     less_is_better: bool = False,
+    errors: Mapping[str, int] | None = None,
 ) -> Trend:
     """Return the trend of a metric over named iterations.
 
     A gain counts if the metric rises at least `min_gain` above the last value that counted, so many
-    small gains are progress too, once they add up. With `less_is_better`, it must fall.
+    small gains are progress too, once they add up. With `less_is_better`, it must fall. Iterations
+    with `errors`, the numbers of cases with errors by name, are neither progress nor the best.
 
     >>> trend([("a", 0.70), ("b", 0.80), ("c", 0.80), ("d", 0.805), ("e", 0.79)]).conclusion
     <TrendConclusion.PLATEAU: 'plateau'>
@@ -153,10 +157,18 @@ def trend(
     sign = -1 if less_is_better else 1
     default = 0.0 if less_is_better else _TARGET
     target = default if options.target is None else options.target
+    failed = errors or {}
     shares = [value for _, value in values if isinstance(value, float)]
     if target > 1 and shares and max(shares) <= 1:
         raise OptionError("target", "must be between 0 and 1")
     for name, value in values:
+        if number := failed.get(name, 0):
+            steps.append(
+                TrendStep(
+                    name=name, value=value, gain=None, best=best, progress=False, errors=number
+                )
+            )
+            continue
         gain = None if value is None or best is None else sign * (value - best)
         progress = value is not None and (
             mark is None or sign * (value - mark) >= options.min_gain - _SLACK
@@ -196,8 +208,8 @@ _METRIC_COLUMNS: Final = (
     Column("", "note"),
 )
 _DATA: Final = (
-    "id", "status", "started_at", "finished_at", "convention", "cases", *_METRICS, *QUALITY_METRICS,
-    "verdict", "vacuous", "name", "tags", "note", "problem",
+    "id", "status", "started_at", "finished_at", "convention", "cases", "errors", *_METRICS,
+    *QUALITY_METRICS, "verdict", "vacuous", "name", "tags", "note", "problem",
 )  # fmt: skip
 _TONES: Final = {"complete": Tone.GOOD, "running": Tone.ACTIVE, "corrupt": Tone.BAD}
 _VERDICTS: Final = {"pass": "passed", "fail": "failed"}
@@ -236,9 +248,12 @@ class RunList(ShownRecord):
         Without a run, they are comparable with the latest complete one. Any metric of a summary
         can be followed, such as `rqs` or `attributes.total.f1`.
         """
-        values = self._values(metric, self.comparable(run))
+        entries = self.comparable(run)
+        values = self._values(metric, entries)
+        errors = {entry.id: entry.errors for entry in entries if entry.errors}
+        lower = less_is_better(metric)
         try:
-            return trend(values, options or TrendOptions(), less_is_better=less_is_better(metric))
+            return trend(values, options or TrendOptions(), less_is_better=lower, errors=errors)
         except OptionError as error:
             raise ConfigError.of(str(error)) from error
 
@@ -282,7 +297,10 @@ class RunList(ShownRecord):
         if len(known) <= 1:
             return None
         sign = -1 if followed.less_is_better else 1
-        best = max(known[:-1], key=lambda step: sign * (step.value or 0.0))
+        earlier = [step for step in known[:-1] if not step.errors]
+        if not earlier:
+            return None
+        best = max(earlier, key=lambda step: sign * (step.value or 0.0))
         paths = [self._path(step.name) for step in (best, known[-1])]
         try:
             change = diff(*paths).metrics.named(short_name(metric))
@@ -401,7 +419,7 @@ class RunTrend(ShownRecord):
     def document(self, *, top: int | None = None) -> Document:
         """Return one line per run, with its gain over the best earlier run."""
         steps = self.trend.steps
-        keys = ("run", "value", "gain", "best", "progress")
+        keys = ("run", "value", "gain", "best", "progress", "errors")
         if not steps:
             return Document(Line("no complete runs to compare"), data=Data(keys))
         largest = max(1.0, *(step.value or 0.0 for step in steps))
@@ -417,7 +435,8 @@ class RunTrend(ShownRecord):
                     "gain": Cell(step.gain, gain, Tone.GOOD if step.progress else Tone.QUIET),
                     "best": step.best,
                     "progress": str(step.progress),
-                    "bar": f"{bar}{' best' if best else ''}",
+                    "errors": step.errors,
+                    "bar": f"{bar}{' best' if best else ''}{_errors_text(step.errors)}",
                 }
             )
         columns = (
@@ -659,6 +678,10 @@ def trend_options(target: float | None, patience: int, min_gain: float) -> Trend
 # --- document -------------------------------------------------------------------------------------
 
 
+def _errors_text(errors: int) -> str:
+    return f" {plural(errors, 'case')} with errors" if errors else ""
+
+
 def _latest_line(shown: RunTrend) -> Iterator[Line]:
     """Yield whether the latest run differs from the best earlier run."""
     if shown.latest is not None:
@@ -672,6 +695,8 @@ def _row(run: RunEntry) -> Row:
     """Return a run as a row of a list; CSV has the whole start time."""
     metrics = run.metrics or {}
     first = [_VERDICTS[run.verdict]] if run.verdict in _VERDICTS else []
+    if run.errors:
+        first.append(f"{run.errors:,} of {plural(run.cases or 0, 'case')} with errors")
     first += ["archived"] if run.archived else []
     first += ["vacuous scores"] if run.vacuous else []
     tags = (f"[{tag}]" for tag in run.tags)
@@ -683,6 +708,7 @@ def _row(run: RunEntry) -> Row:
         "status": Cell(run.status, tone=_TONES.get(run.status, Tone.WARNING)),
         "convention": run.convention,
         "cases": run.cases,
+        "errors": run.errors,
         **{name: metrics.get(name) for name in (*_METRICS, *QUALITY_METRICS)},
         "remark": remark,
         "verdict": run.verdict,

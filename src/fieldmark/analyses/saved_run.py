@@ -36,6 +36,7 @@ from fieldmark.model.outcomes import AttributeTable
 from fieldmark.rules.rules_file import find_refused_rule
 from fieldmark.runs.attribute_table import StoredAttributes
 from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.failed_cases import add_results
 from fieldmark.runs.remote_runs import local_copy
 from fieldmark.runs.run_options import resampling, restored_options
 from fieldmark.runs.stored_run import StoredRun, open_run
@@ -126,12 +127,12 @@ class RecountedRun:
         self.attributes = StoredAttributes(stored, self.table)
 
     def cases(self) -> Iterator[CaseResult]:
-        """Yield the compared cases in order, and collect the ids of other cases in `failed`.
+        """Yield the cases that did not fail in order, and collect the ids of others in `failed`.
 
         Their documents may be unparsed.
         """
         for case in self.all_cases(unparsed=True):
-            if case.case.input is CaseInput.FAILED:
+            if case.stats.failed:
                 self.failed.add(case.id)
             else:
                 yield case
@@ -143,14 +144,13 @@ class RecountedRun:
 
     def counted(self, case: CaseResult) -> CaseResult:
         """Count a case again."""
-        if case.case.input is not CaseInput.FAILED:
-            case.stats, case.convention = self._recounted(case), self.convention
+        case.stats, case.convention = self._recounted(case), self.convention
         return case
 
     def add(self, case: CaseResult) -> None:
         """Add a case to the totals of the run."""
-        self.tally.add(case.outcomes, case.stats, case.case.input)
-        if self.confidence is not None:
+        add_results(self.tally, [case])
+        if self.confidence is not None and not case.stats.failed:
             self.confidence.add(case.outcomes, case.attributes, case.confidences)
 
     def summary(self, convention: AppliedConvention | None = None) -> Summary:
@@ -164,6 +164,8 @@ class RecountedRun:
 
     def _recounted(self, case: CaseResult) -> CaseStats:
         """Count a case again; what comes from evaluators does not change."""
+        if case.case.input is CaseInput.FAILED:
+            return case.stats
         unreadable = case.case.input is not CaseInput.OK
         if not (self._is_judged or case.evaluator_results):
             return self._counter.stats(case.outcomes, unreadable=unreadable)
@@ -249,7 +251,8 @@ def stored_intervals(run: StoredRun) -> RunIntervals:
     sample = CaseSample(recounted.table)
     for case in recounted.cases():
         recounted.add(case)
-        sample.add(case.id, case.outcomes, case.stats)
+        if not case.stats.failed:
+            sample.add(case.id, case.outcomes, case.stats)
     return run_intervals(
         sample, recounted.summary(), recounted.convention.counting, resampling_of(run)
     )

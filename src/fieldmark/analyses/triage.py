@@ -24,7 +24,7 @@ from fieldmark.metrics.confidence import (
     rounded_confidence,
     summarize_confidence,
 )
-from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.document import Cell, Column, Data, Document, Format, Line, Row, Table
 from fieldmark.report.render import ShownRecord
@@ -194,7 +194,7 @@ def _with_target(
     tally = ConfidenceTally()
     cases = run.cases if isinstance(run, RunResult) else run.cases()
     for case in cases:
-        if case.case.input is not CaseInput.FAILED:
+        if not case.stats.failed:
             tally.add(case.outcomes, case.attributes, case.confidences)
     return summarize_confidence(tally, options)
 

@@ -29,7 +29,7 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.OK: "success",
     ExitCode.GATE_FAILED: "a gate failed, or `lint` has findings",
     ExitCode.BAD_INPUT: "invalid input or usage",
-    ExitCode.TOO_MANY_ERRORS: "too many evaluation errors",
+    ExitCode.TOO_MANY_ERRORS: "too many evaluation errors, or no scored case",
     ExitCode.CONTINUE: "--trend: the target is not reached; continue",
     ExitCode.PLATEAU: "--trend: the target is not reached, and recent gains are too small",
     ExitCode.BUG: "a bug in fieldmark; FIELDMARK_DEBUG=1 prints the traceback",
@@ -59,6 +59,7 @@ def run_exit_code(run: RunResult) -> ExitCode:
         RunFailure.INVALID_TRUTH: ExitCode.BAD_INPUT,
         RunFailure.UNMET_SELECTION: ExitCode.BAD_INPUT,
         RunFailure.TOO_MANY_ERRORS: ExitCode.TOO_MANY_ERRORS,
+        RunFailure.NOTHING_SCORED: ExitCode.TOO_MANY_ERRORS,
         RunFailure.FAILED_EVALUATOR: ExitCode.TOO_MANY_ERRORS,
         RunFailure.GATE_FAILED: ExitCode.GATE_FAILED,
     }

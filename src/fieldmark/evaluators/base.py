@@ -13,7 +13,7 @@ from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, CountingOptions
 from fieldmark.metrics.counts import verdict_at, verdict_of
 from fieldmark.metrics.judge_details import NO_DETAILS
-from fieldmark.metrics.rates import rates
+from fieldmark.metrics.rates import Interval, rates
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -57,7 +57,9 @@ class Status(StrEnum):
 class Score:
     """A score from 0 to 1 with its verdict, hits and misses.
 
-    With the status `error`, there is neither a score nor a verdict. `vacuous` means that there was
+    With the status `error`, there is neither a score nor a verdict, and `bounds` are the least and
+    the greatest score that the candidate might have had, if they are known. `zeroed` means that the
+    evaluation failed and `on_error` made its score 0. `vacuous` means that there was
     nothing to score. `skipped` lists fields that count neither as hits nor as misses. `warnings`
     are reasons to doubt the score; they quote no value. `stats` are the metrics of the fields
     behind the score, if fields were compared.
@@ -79,16 +81,24 @@ class Score:
     warnings: Annotated[
         tuple[str, ...], Description("Reasons to doubt the score."), OMIT_DEFAULT
     ] = ()
+    bounds: Annotated[
+        Interval | None,
+        Description("The bounds of the score of a failed evaluation."),
+        OMIT_DEFAULT,
+    ] = None
+    zeroed: Annotated[
+        bool, Description("Whether the evaluation failed, and scores 0 therefore."), OMIT_DEFAULT
+    ] = False
     stats: Annotated[CaseStats | None, EXCLUDED] = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def error(cls, message: str) -> Score:
+    def error(cls, message: str, bounds: Interval | None = None) -> Score:
         """Return the result of a failed evaluation, which has no score.
 
         >>> Score.error("no response within 10 s").status
         <Status.ERROR: 'error'>
         """
-        return cls(score=None, verdict=None, reasoning=message, status=Status.ERROR)
+        return cls(score=None, verdict=None, reasoning=message, status=Status.ERROR, bounds=bounds)
 
     @property
     def failing(self) -> bool:

@@ -16,7 +16,7 @@ from fieldmark.evaluators.base import (
     check_unique,
 )
 from fieldmark.metrics.counts import verdict_at, verdict_of
-from fieldmark.metrics.rates import weighted_share
+from fieldmark.metrics.rates import bounds_of, weighted_share
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.annotations import Length, Share
@@ -78,7 +78,8 @@ class Composite:
         ]
         details: JsonObject = {"aggregator": self.aggregator, "evaluators": rows}
         if failed:
-            return replace(Score.error(_reasons(failed)), details=details)
+            bounds = bounds_of(self.combine(ends).score for ends in completed_results(results))
+            return replace(Score.error(_reasons(failed), bounds), details=details)
         score = _AGGREGATES[self.aggregator](counted)
         hits, misses, skipped = _merged_lists(weighted, counted, named=True)
         limit = self.pass_threshold if self.threshold is None else self.threshold
@@ -94,6 +95,7 @@ class Composite:
             warnings=tuple(
                 dict.fromkeys(text for result in counted for text in result.score.warnings)
             ),
+            zeroed=any(result.score.zeroed for result in counted),
         )
 
 
@@ -124,6 +126,22 @@ def case_score(results: Sequence[EvaluatorResult]) -> Score:
         vacuous=all(result.score.vacuous for result in counted),
         skipped=skipped,
     )
+
+
+def completed_results(
+    results: Sequence[EvaluatorResult],
+) -> tuple[list[EvaluatorResult], list[EvaluatorResult]]:
+    """Return the results with the least and with the greatest score of each failed evaluator."""
+    low, high = ([_completed(result, end) for result in results] for end in (0, 1))
+    return low, high
+
+
+def _completed(result: EvaluatorResult, end: int) -> EvaluatorResult:
+    if result.score.status is not Status.ERROR:
+        return result
+    score = (result.score.bounds or (0.0, 1.0))[end]
+    verdict = (Verdict.FAIL, Verdict.PASS)[end]
+    return replace(result, score=Score(score=score, verdict=verdict))
 
 
 def _counted(

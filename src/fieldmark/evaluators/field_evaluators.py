@@ -28,6 +28,7 @@ from fieldmark.evaluators.hits_and_misses import (
 )
 from fieldmark.evaluators.path_values import value_at
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
+from fieldmark.metrics.completions import Completion, completed
 from fieldmark.metrics.conventions import (
     AbsentTruth,
     Aggregation,
@@ -41,7 +42,7 @@ from fieldmark.metrics.conventions import (
 )
 from fieldmark.metrics.counts import Mark, cost_table, truth_fields
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
-from fieldmark.metrics.rates import macro_mean
+from fieldmark.metrics.rates import bounds_of, macro_mean
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.counts import Counts
@@ -184,6 +185,13 @@ class FieldEvaluator(ABC):
         fields = tuple(mark_fields(outcomes, table, convention.counting, unreadable=unreadable))
         lists = hits_and_misses(fields, absent)
         documents = self._documents(case)
+        bounds = None
+        if stats.score is None:
+            completions = (completed(outcomes, each) for each in Completion)
+            bounds = bounds_of(
+                counter.stats(own, unreadable=unreadable, safety=safety).score
+                for own in completions
+            )
         compared = ComparedCase(*documents, unreadable, outcomes, table, convention, stats, fields)
         score = Score(
             score=stats.score,
@@ -195,6 +203,8 @@ class FieldEvaluator(ABC):
             status=Status.ERROR if stats.score is None else Status.OK,
             vacuous=stats.vacuous,
             skipped=lists.skipped,
+            bounds=bounds,
+            zeroed=stats.errors_count > 0 and stats.score is not None,
             stats=stats,
         )
         return self._finish(score)

@@ -18,6 +18,7 @@ from fieldmark.judges.llm.chat import grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
 from fieldmark.judges.llm.connection import ChatConnection
 from fieldmark.judges.llm.prompts import safety_prompt
+from fieldmark.metrics.rates import bounds_of
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.values.annotations import Length, NotBlank
@@ -191,7 +192,14 @@ class SafeResponseQuality:
         score = self.quality.evaluate(case.expected, case.candidate, safety=safety.score)
         if safety.failure:
             # The fields were compared nevertheless.
-            return replace(Score.error(f"safety: {safety.failure}"), stats=score.stats)
+            ends = [
+                self.quality.evaluate(case.expected, case.candidate, safety=end)
+                for end in (0.0, 1.0)
+            ]
+            scores = [end.bounds or (end.score, end.score) for end in ends]
+            bounds = bounds_of((scores[0][0], scores[1][1]))
+            error = Score.error(f"safety: {safety.failure}", bounds)
+            return replace(error, stats=score.stats)
         if score.status is Status.ERROR or not safety.details:
             return score
         details = {"judge": self.safety.name, **safety.details}

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import fsum
+from operator import itemgetter
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
@@ -33,7 +34,12 @@ from fieldmark.metrics.counts import (
     verdict_at,
     verdict_of,
 )
-from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
+from fieldmark.metrics.quality import (
+    QualityCounts,
+    bucket_table,
+    quality_metrics,
+    quality_score,
+)
 from fieldmark.metrics.rates import Rates, clip, f1, rates, weighted_share
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
@@ -187,6 +193,14 @@ class CaseStats(NamedTuple):
     evaluator_rates: bool = False
 
     @property
+    def failed(self) -> bool:
+        """Whether the case could not be scored because of an error.
+
+        Only this property decides which cases are left out of all metrics of a run.
+        """
+        return self.score is None and self.errors_count > 0
+
+    @property
     def perfect(self) -> bool:
         """Whether fields were compared or evaluators scored the case, and found no mistake.
 
@@ -202,7 +216,7 @@ class CaseStats(NamedTuple):
     def in_means(self) -> CaseMeans:
         """What the case adds to the means over cases of a run.
 
-        Only this property decides which cases count. A vacuous case has no F1 in means either,
+        A vacuous case has no F1 in means either,
         unless its fields were compared, or an evaluator decides. F1 is 0 without a match, however
         the convention reports it.
         """
@@ -217,6 +231,10 @@ class CaseStats(NamedTuple):
         no_rates = self.precision is None and self.recall is None
         f1 = 0.0 if self.f1 is None and not no_rates else self.f1
         return CaseMeans(score, self.precision, self.recall, f1, rqs)
+
+
+ERRORS_COUNT: Final = itemgetter(CaseStats._fields.index("errors_count"))
+"""The number of errors of a case; getting many by position is several times faster than by name."""
 
 
 class CaseCounter:
@@ -358,7 +376,9 @@ class CaseCounter:
             case PrimaryScore.WEIGHTED_AVERAGE:
                 return self._score_weighted(view)
             case PrimaryScore.RQS:
-                return quality(totals.quality, self._counting, view.safety).rqs, False
+                own = quality_metrics(totals.quality)
+                safety = 1.0 if view.safety is None else view.safety
+                return quality_score(own, self._counting, safety), False
 
     def _score_weighted(self, case: _CaseView) -> _Score:
         """Return the weighted mean of the field scores, or 0 or 1 if it is all or nothing."""

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from fieldmark.errors import OptionError, with_hint
+from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.tally import CaseTotals
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.json_text import is_finite
@@ -93,7 +94,11 @@ class MissingPath(NamedTuple):
 
 
 class GateResult(NamedTuple):
-    """The result of a gate; `known` is false if the run does not have the metric."""
+    """The result of a gate; `known` is false if the run does not have the metric.
+
+    With `failed` cases, the less favorable one of the `bounds` decides, and a metric without bounds
+    fails.
+    """
 
     name: str
     kind: GateKind
@@ -102,6 +107,8 @@ class GateResult(NamedTuple):
     passed: bool
     note: Annotated[str, OMIT_DEFAULT] = ""
     known: Annotated[bool, OMIT_DEFAULT] = True
+    bounds: Annotated[Interval | None, OMIT_DEFAULT] = None
+    failed: Annotated[bool, OMIT_DEFAULT] = False
 
 
 def dropped_metric(gate: GateResult) -> str | None:
@@ -131,6 +138,7 @@ class RunFailure(StrEnum):
     INVALID_TRUTH = "invalid_truth"
     UNMET_SELECTION = "unmet_selection"
     TOO_MANY_ERRORS = "too_many_errors"
+    NOTHING_SCORED = "nothing_scored"
     FAILED_EVALUATOR = "failed_evaluator"
     GATE_FAILED = "gate_failed"
 
@@ -154,6 +162,7 @@ def run_failures(
         RunFailure.INVALID_TRUTH: cases.invalid_truth > 0,
         RunFailure.UNMET_SELECTION: unmet,
         RunFailure.TOO_MANY_ERRORS: cases.errors > max_errors,
+        RunFailure.NOTHING_SCORED: cases.errors > 0 and not cases.scored,
         RunFailure.FAILED_EVALUATOR: failed_evaluator,
         RunFailure.GATE_FAILED: any(gate.known and not gate.passed for gate in gates),
     }
@@ -237,13 +246,75 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     value, noted = _metric_value(name, summary, gate.kind)
     name = _SHORT.get(name, name)
     vacuous = _vacuous_reason(name, summary)
-    passed = False
-    if value is not None and not vacuous:
-        minimum = gate.kind is GateKind.MIN
-        passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
+    failed = _failed_cases(name, summary)
+    bounds = _bounds(name, summary) if failed else None
     # The note beside an undefined metric says why it is undefined.
-    note = (noted or "undefined") if value is None else vacuous
-    return GateResult(**asdict(gate), value=value, passed=passed, note=note)
+    note = (failed or noted or "undefined") if value is None else vacuous or failed
+    passed = False
+    if value is not None and not vacuous and (bounds is not None or not failed):
+        low, high = bounds or (value, value)
+        minimum = gate.kind is GateKind.MIN
+        passed = low >= gate.limit - _SLACK if minimum else high <= gate.limit + _SLACK
+    return GateResult(
+        **asdict(gate),
+        value=value,
+        passed=passed,
+        note=note,
+        bounds=bounds,
+        failed=bool(failed) and not vacuous,
+    )
+
+
+_EXACT: Final = re.compile(
+    r"cases\.(?!perfect$|vacuous$)|usage\.|spent\.|attributes[.\[].*\berrors$|"
+    r"evaluators[.\[].*\b(?:scored|errors)$"
+)
+"""Metrics that are known although cases failed: how many there are, and what models cost."""
+
+
+def _failed_cases(name: str, summary: JsonObject) -> str:
+    """Return how many cases a metric leaves out because they failed, or an empty string."""
+    if _EXACT.match(name):
+        return ""
+    match summary.get("bounds"):
+        case {"failed": int(failed), "of": int(cases)} if failed:
+            return f"{failed:,} of {cases:,} {'case' if cases == 1 else 'cases'} failed"
+        case {"failed": 0} if name.startswith("quality.") or "by_case" in name:
+            return "an evaluator failed in some cases"
+        case _:
+            pass
+    for key, evaluator in _evaluators(summary):
+        if name.startswith(f"evaluators.{key}.") and evaluator.get("bounds"):
+            return f"{evaluator['errors']} of its results are errors"
+    return ""
+
+
+def _evaluators(summary: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    evaluators = summary.get("evaluators")
+    for key, evaluator in evaluators.items() if isinstance(evaluators, dict) else ():
+        if isinstance(evaluator, dict):
+            yield key, evaluator
+
+
+def _bounds(name: str, summary: JsonObject) -> Interval | None:
+    """Return the bounds of a metric of a run with failed cases, if they are known."""
+    run = summary.get("bounds")
+    ends: list[MetricValue] = []
+    for position, key in enumerate(("low", "high")):
+        own = run.get(key) if isinstance(run, dict) else None
+        evaluators: JsonObject = {}
+        for evaluator, metrics in _evaluators(summary):
+            bounds = metrics.get("bounds")
+            evaluators[evaluator] = {
+                "mean_score": bounds[position] if isinstance(bounds, list) else None
+            }
+        document: JsonObject = {
+            **(own if isinstance(own, dict) else {}),
+            "evaluators": evaluators,
+        }
+        ends.append(next(_resolve(name, document), (None, ""))[0])
+    low, high = ends
+    return None if low is None or high is None else (float(low), float(high))
 
 
 def _slice(name: str, summary: JsonObject, option: str) -> JsonObject:
@@ -382,24 +453,47 @@ def less_is_better(name: str) -> bool:
 
 
 def drop_gates(
-    before: JsonObject, after: JsonObject, limits: Mapping[str, float]
+    before: JsonObject,
+    after: JsonObject,
+    limits: Mapping[str, float],
+    common: tuple[JsonObject, JsonObject] | None = None,
 ) -> tuple[GateResult, ...]:
     """Check how much worse metrics are than the metrics of a baseline.
 
-    A metric that is undefined in the baseline passes; a metric that is undefined now fails.
+    A metric that is undefined in the baseline passes; a metric that is undefined now fails. If
+    cases failed, `common` are the metrics of both runs for the cases that both scored: the drop
+    between these and the largest possible drop must be allowed.
     """
     results: list[GateResult] = []
     for name, limit in limits.items():
         gate = Gate(name=name, limit=limit, kind=GateKind.MAX)
-        old, new = check_gate(gate, before).value, _check_gate_or_fail(gate, after)
-        result = new._replace(name=f"{_DROP}{name}", known=True)
-        if old is None:
-            result = result._replace(value=0.0, passed=True, note="undefined in the baseline")
+        old, new = check_gate(gate, before), _check_gate_or_fail(gate, after)
+        result = new._replace(name=f"{_DROP}{name}", known=True, bounds=None)
+        if old.value is None:
+            failed = old.failed and f"{old.note} in the baseline"
+            note = failed or "undefined in the baseline"
+            result = result._replace(value=0.0, passed=not failed, note=note)
         elif new.value is None:
-            result = result._replace(passed=False, note="undefined")
+            result = result._replace(passed=False, note=new.note if new.failed else "undefined")
         else:
-            drop = float(old - new.value)
-            drop = -drop if less_is_better(name) else drop
-            result = result._replace(value=drop, passed=drop <= limit + _SLACK and not new.note)
+            sign = -1 if less_is_better(name) else 1
+            ends = old.value, new.value
+            if common is not None:
+                first, second = (_check_gate_or_fail(gate, metrics).value for metrics in common)
+                ends = ends[0] if first is None else first, ends[1] if second is None else second
+            drop = sign * float(ends[0] - ends[1])
+            earlier, later = (
+                side.bounds or (number, number)
+                for side, number in ((old, old.value), (new, new.value))
+            )
+            drops = [sign * float(earlier[1] - later[0]), sign * float(earlier[0] - later[1])]
+            bounds = (min(drops), max(drops)) if old.bounds or new.bounds else None
+            unbounded = any(side.failed and side.bounds is None for side in (old, new))
+            worst = drop if bounds is None else max(drop, bounds[1])
+            passed = worst <= limit + _SLACK and not unbounded and (new.failed or not new.note)
+            note = new.note
+            if old.failed:
+                note = "; ".join(filter(None, (new.note, f"{old.note} in the baseline")))
+            result = result._replace(value=drop, passed=passed, note=note, bounds=bounds)
         results.append(result)
     return _without_missing_paths(results, after)

@@ -271,12 +271,13 @@ def best_runs(
     If several runs have the best value, a run belongs to the best unless it differs from all of
     them. Without a value, a run is not among the best.
     """
-    if not values or values[0] is None:
+    first = next((value for value in values if value is not None), None)
+    if first is None:
         return ()
     top = [
         run
         for run, value in enumerate(values)
-        if value is not None and sortable(value) == sortable(values[0])
+        if value is not None and sortable(value) == sortable(first)
     ]
 
     def differs_from(run: int, other: int) -> bool:

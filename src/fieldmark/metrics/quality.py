@@ -12,7 +12,7 @@ from operator import add
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm
-from fieldmark.metrics.rates import clip, ratio
+from fieldmark.metrics.rates import Interval, clip, ratio
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 from fieldmark.values.annotations import Range
 
@@ -81,13 +81,16 @@ Share: TypeAlias = Annotated[float, Range(ge=0, le=1)]
 
 
 class Quality(NamedTuple):
-    """The metrics of a case or a run; `flags` says which of them are vacuous, and why."""
+    """The metrics of a case or a run; `flags` says which of them are vacuous, and why.
 
-    completeness: Share
-    hallucination: Share
-    accuracy: Share
-    safety: Share
-    rqs: Share
+    Metrics that an error makes unknown are `None`.
+    """
+
+    completeness: Share | None
+    hallucination: Share | None
+    accuracy: Share | None
+    safety: Share | None
+    rqs: Share | None
     rqs_max: Share
     flags: Mapping[str, tuple[str, ...]]
 
@@ -116,6 +119,8 @@ class RqsPart(NamedTuple):
         return self.weight * self.value
 
 
+ERROR: Final = "error"
+"""The flag of a metric that is undefined because a comparison failed."""
 _PERFECT: Final = QualityMetrics(completeness=1.0, hallucination=0.0, accuracy=1.0)
 _ADDED: Final = ("accuracy", "completeness", "safety")
 _NOTHING: Final = QualityCounts()
@@ -151,6 +156,8 @@ def quality(
 ) -> Quality:
     """Return every quality metric of some keys; without a safety judge, safety is 1 and flagged.
 
+    Accuracy and the score are undefined if comparisons failed.
+
     >>> walk_through = QualityCounts(extra=1, unexpected=1, missing=1, both_non_null=3, matched=3)
     >>> round(quality(walk_through, CountingOptions()).rqs, 9)
     0.7375
@@ -161,7 +168,8 @@ def quality(
         ("completeness", "vacuous", not counts.expected_non_null),
         ("hallucination", "vacuous", not counts.distinct),
         ("accuracy", "vacuous", not counts.scorable),
-        ("accuracy", "partial", counts.failed),
+        ("accuracy", ERROR, counts.failed),
+        ("rqs", ERROR, counts.failed),
         ("rqs", "accuracy_vacuous", not counts.scorable),
         ("rqs", "completeness_vacuous", not counts.expected_non_null),
         ("safety", "not_evaluated", safety is None),
@@ -171,7 +179,35 @@ def quality(
         if is_raised:
             flags[metric] = (*flags.get(metric, ()), flag)
     limit = quality_score(_PERFECT, counting, 1.0)
-    return Quality(*own, safe, quality_score(own, counting, safe), limit, flags)
+    completeness, hallucination, right = own
+    if counts.failed:
+        return Quality(completeness, hallucination, None, safe, None, limit, flags)
+    score = quality_score(own, counting, safe)
+    return Quality(completeness, hallucination, right, safe, score, limit, flags)
+
+
+def rqs_bounds(
+    completeness: Interval | None,
+    hallucination: Interval | None,
+    accuracy: Interval | None,
+    safety: Interval | None,
+    counting: CountingOptions,
+) -> Interval | None:
+    """Return the bounds of the response quality score from the bounds of its parts.
+
+    All parts need not be lowest together. Without bounds, safety is 1.
+    """
+    if completeness is None or hallucination is None or accuracy is None:
+        return None
+    low, high = (
+        quality_score(
+            QualityMetrics(completeness[end], hallucination[1 - end], accuracy[end]),
+            counting,
+            1.0 if safety is None else safety[end],
+        )
+        for end in (0, 1)
+    )
+    return low, high
 
 
 def quality_metrics(counts: QualityCounts) -> QualityMetrics:

@@ -30,6 +30,17 @@ NORMAL_QUANTILE: Final = 1.9599639845400536
 Interval: TypeAlias = tuple[float, float]
 """The lower and the upper bound of a metric."""
 
+
+def bounds_of(values: Iterable[float | None]) -> Interval | None:
+    """Return the least and the greatest defined value, if there is one.
+
+    >>> bounds_of([0.5, None, 0.25])
+    (0.25, 0.5)
+    """
+    defined = [value for value in values if value is not None]
+    return (min(defined), max(defined)) if defined else None
+
+
 _UNDEFINED: Final = {ZeroRule.UNDEFINED: None, ZeroRule.ZERO: 0.0}
 
 

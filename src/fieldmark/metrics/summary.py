@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 from statistics import fmean, stdev
@@ -21,21 +21,34 @@ from fieldmark.metrics.headline import (
 )
 from fieldmark.metrics.identity import canonical_sha256
 from fieldmark.metrics.judge_details import CONFUSION, NUMBERS, TRUNCATED
-from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
+from fieldmark.metrics.quality import (
+    QualityBuckets,
+    bucket_table,
+    quality,
+    rqs_bounds,
+)
 from fieldmark.metrics.rates import (
+    ExactSum,
     Interval,
     MacroMean,
     Rates,
     accuracy,
+    bounds_of,
     macro_mean,
     rates,
     sortable,
 )
 from fieldmark.metrics.slices import TAG
-from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
+from fieldmark.metrics.tally import (
+    CaseTotals,
+    FactsByPath,
+    RunSums,
+    Tally,
+    VerdictCounts,
+    joined_facts,
+)
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcome import FACTS, Outcome
 from fieldmark.model.reader import ReadExport
 from fieldmark.model.rule import Depth, Rules
 from fieldmark.values.records import (
@@ -117,9 +130,9 @@ class Micro:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeSummary(Micro):
-    """The counts and rates of one attribute over all cases.
+    """The counts and rates of one attribute over all scored cases.
 
-    `errors` counts failed comparisons; they are in no other metric.
+    `errors` counts failed comparisons; no other metric contains them, unless an error scores 0.
     """
 
     accuracy: float | None
@@ -138,13 +151,14 @@ class QualitySummary(NamedTuple):
     """Response quality over the pooled keys of a run, at the depth of their comparison.
 
     If an evaluator computes it, the metrics are the means over its cases, as its mean score is.
+    They are undefined if all cases failed.
     """
 
-    completeness: float
-    hallucination: float
-    accuracy: float
-    safety: float
-    rqs: float
+    completeness: float | None
+    hallucination: float | None
+    accuracy: float | None
+    safety: float | None
+    rqs: float | None
     rqs_max: float
     depth: Depth
     flags: Mapping[str, tuple[str, ...]]
@@ -153,13 +167,15 @@ class QualitySummary(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorSummary:
-    """The results of one evaluator over all cases, and its metrics over all cases, if any.
+    """The results of one evaluator over all scored cases, and its metrics over them, if any.
 
-    `vacuous` counts the scored cases without anything to score. `error` says why the
+    `bounds` are the bounds of the mean score if the evaluator failed in some cases, or if some
+    cases failed. `vacuous` counts the scored cases without anything to score. `error` says why the
     evaluator could not score anything, which fails the run.
     """
 
     mean_score: float | None
+    bounds: Annotated[Interval | None, OMIT_DEFAULT] = None
     scored: int
     errors: int
     vacuous: int = 0
@@ -216,6 +232,90 @@ class RunIntervals:
     resampling: Annotated[Resampling, OMIT_DEFAULT] = RESAMPLING
 
 
+class QualityBound(NamedTuple):
+    """One bound of each quality metric."""
+
+    completeness: float | None = None
+    hallucination: float | None = None
+    accuracy: float | None = None
+    safety: float | None = None
+    rqs: float | None = None
+
+
+class PerfectCases(NamedTuple):
+    """One bound of the number of perfect cases."""
+
+    perfect: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateBound:
+    """One bound of each count and rate of an attribute."""
+
+    tp: int
+    tn: int
+    fp: int
+    fn: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    accuracy: float | None
+    errors_by_type: ErrorCounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricBound:
+    """The least or the greatest value of each metric that has bounds, named as in a summary."""
+
+    cases: PerfectCases
+    verdicts: VerdictCounts
+    micro: Micro
+    macro: Macro
+    macro_f1_by_attribute: float | None
+    macro_f1_by_case: float | None
+    mean_score: float | None
+    attributes: Mapping[str, RateBound]
+    errors_by_type: ErrorCounts
+    quality: QualityBound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBounds:
+    """The bounds of the metrics of a run with failed cases, over all outcomes they might have had.
+
+    `failed` cases are left out of all metrics; with `of`, which are the scored and the failed
+    cases. Metrics without known bounds are in neither record; without `low` and `high`, no metric
+    has bounds.
+    """
+
+    failed: int
+    of: int
+    low: MetricBound | None = None
+    high: MetricBound | None = None
+
+    def of_metric(self, name: str) -> Interval | None:
+        """Return the bounds of a headline or quality metric, if it has some."""
+        if self.low is None or self.high is None:
+            return None
+        low, high = (_bound_of(bound, name) for bound in (self.low, self.high))
+        return None if low is None or high is None else (low, high)
+
+    def of_attribute(self, path: str, name: str) -> Interval | None:
+        """Return the bounds of a metric of an attribute, if it has some."""
+        if self.low is None or self.high is None or path not in self.low.attributes:
+            return None
+        low, high = (getattr(bound.attributes[path], name) for bound in (self.low, self.high))
+        return None if low is None or high is None else (low, high)
+
+
+def _bound_of(bound: MetricBound, name: str) -> float | None:
+    if name in QUALITY_METRICS:
+        quality: float | None = getattr(bound.quality, name)
+        return quality
+    means = bound.mean_score, bound.macro_f1_by_attribute, bound.macro_f1_by_case
+    return dict(zip(HEADLINE_METRICS, (*means, bound.micro.f1), strict=True)).get(name)
+
+
 class GroupMeans(NamedTuple):
     """The mean and the sample standard deviation of metrics over slices, and their number."""
 
@@ -238,6 +338,7 @@ class Summary:
         attributes: The metrics of each attribute.
         errors_by_type: The numbers of mistakes by type.
         quality: Completeness, hallucination, accuracy and the response quality score.
+        bounds: The bounds of these metrics, if some cases failed.
         confidence: The metrics of confidences, if they were read.
         evaluators: The metrics of each evaluator.
         detection: The detection metrics, if there are regions.
@@ -268,6 +369,7 @@ class Summary:
     attributes: Mapping[str, AttributeSummary]
     errors_by_type: ErrorCounts
     quality: QualitySummary
+    bounds: Annotated[RunBounds | None, OMIT_DEFAULT] = None
     confidence: Annotated[ConfidenceSummary | None, OMIT_DEFAULT] = None
     evaluators: Mapping[str, EvaluatorSummary] = field(default_factory=dict)
     detection: Annotated[JsonObject, OMIT_DEFAULT] = field(default_factory=dict)
@@ -407,9 +509,9 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """`pass` or `fail`, or `none` for a run without gates that did not fail."""
+        """`pass` or `fail`; for a run without gates `error` if it did not pass, and else `none`."""
         if self.failures:
-            return "fail"
+            return "fail" if self.gates else "error"
         return "pass" if self.gates else "none"
 
     @property
@@ -461,8 +563,44 @@ def summarize(
     `applied` is the label of the metrics, by default the convention without rules.
     """
     applied = applied or applied_convention(convention, Rules())
+    evaluators = dict(evaluators or {})
+    facts, sums = tally.facts(), tally.sums()
+    summary = _summarized(facts, sums, convention, applied, evaluators)
+    attributes = dict(summary.attributes)
+    errors = tally.errors()
+    if errors or tally.failed is not None:
+        paths = dict.fromkeys(tally.all_facts(), _NOTHING)
+        attributes = dict(_summarized(paths, RunSums(), convention, applied, {}).attributes)
+        attributes |= summary.attributes
+        for path, own in errors.items():
+            attributes[path] = replace(attributes[path], errors=sum(own.values()))
+    quality = summary.quality
+    if sums.cases.errors and not sums.cases.scored:
+        quality = quality._replace(
+            completeness=None, hallucination=None, accuracy=None, safety=None, rqs=None
+        )
+    return replace(
+        summary,
+        attributes=attributes,
+        quality=quality,
+        bounds=_bounds(tally, summary, convention),
+        warnings=tuple(warnings),
+    )
+
+
+_NOTHING: Final[Mapping[int, int]] = {}
+
+
+def _summarized(
+    facts: FactsByPath,
+    sums: RunSums,
+    convention: Convention,
+    applied: AppliedConvention,
+    evaluators: Mapping[str, EvaluatorSummary],
+) -> Summary:
+    """Compute every metric from sums."""
     counting = convention.counting
-    costs, facts, sums = cost_table(counting), tally.facts(), tally.sums()
+    costs = cost_table(counting)
     attributes: dict[str, AttributeSummary] = {}
     by_attribute: list[Counts] = []
     pooled: Counter[int] = Counter()
@@ -474,7 +612,7 @@ def summarize(
             **counts._asdict(),
             **rates(counts, counting)._asdict(),
             accuracy=accuracy(counts, errors.total),
-            errors=sum(n for fact, n in own.items() if FACTS[fact].outcome is Outcome.ERROR),
+            errors=0,
             errors_by_type=errors,
         )
     counts = total(pooled, costs)
@@ -503,9 +641,119 @@ def summarize(
             depth=applied.quality_depth,
             buckets=sums.quality.buckets(),
         ),
-        evaluators=dict(evaluators or {}),
-        warnings=tuple(warnings),
+        evaluators=evaluators,
     )
+
+
+def _bounds(tally: Tally, summary: Summary, convention: Convention) -> RunBounds | None:
+    """Return the bounds of a run with failed cases: its metrics with every completion of them."""
+    failed, applied = tally.failed, summary.convention
+    number = 0 if failed is None else len(failed.ids)
+    unknown = {
+        option: number + _failures(str(applied.options[option]), summary)
+        for option in (QUALITY_EVALUATOR, BY_CASE_EVALUATOR)
+        if option in applied.options
+    }
+    if not (number or any(unknown.values())):
+        return None
+    facts, sums = tally.facts(), tally.sums()
+    bounds = RunBounds(failed=number, of=number + sums.cases.scored)
+    if failed is not None and failed.unbounded:
+        return bounds
+    completions = [] if failed is None else [*failed.completions.values()]
+    completed = [
+        _summarized(
+            joined_facts(facts, other.facts()), sums + other.sums(), convention, applied, {}
+        )
+        for other in completions
+    ] or [summary]
+    low, high = (
+        from_json(MetricBound, _extreme([*map(to_json, completed)], select))
+        for select in (min, max)
+    )
+    # In one completion, all failed fields are wrong in the same way.
+    verdicts = summary.verdicts
+    low = replace(low, verdicts=low.verdicts._replace(partial=verdicts.partial))
+    high = replace(high, verdicts=high.verdicts._replace(partial=verdicts.partial + number))
+    if QUALITY_EVALUATOR in unknown:
+        limit = summary.quality.rqs_max
+        qualities = _mean_quality_bounds(sums, unknown[QUALITY_EVALUATOR], limit)
+    else:
+        # Completeness and accuracy may be lowest in different completions.
+        qualities = _with_rqs_bounds(low.quality, high.quality, convention.counting)
+    by_case = [low.macro.by_case, high.macro.by_case]
+    if BY_CASE_EVALUATOR in unknown:
+        own, cases = (sums.precisions, sums.recalls, sums.f1s), unknown[BY_CASE_EVALUATOR]
+        by_case = [
+            MacroMean(*Rates(*(_mean_bound(part, cases, end) for part in own))) for end in (0, 1)
+        ]
+    low, high = (
+        replace(
+            bound,
+            quality=own_quality,
+            macro=bound.macro._replace(by_case=mean),
+            macro_f1_by_case=mean.f1,
+        )
+        for bound, own_quality, mean in zip((low, high), qualities, by_case, strict=True)
+    )
+    return replace(bounds, low=low, high=high)
+
+
+def _failures(name: str, summary: Summary) -> int:
+    """Return in how many scored cases an evaluator failed, or the combiner that it is part of."""
+    evaluators = summary.evaluators
+    evaluator = evaluators.get(name) or evaluators.get(name.partition(".")[0])
+    if evaluator is None:
+        return 0
+    return max(0, min(evaluator.errors, summary.cases.scored - evaluator.scored))
+
+
+def _extreme(values: Sequence[JsonValue], select: Callable[[Sequence[float]], float]) -> JsonValue:
+    """Return the least or the greatest of each number; undefined ones have no influence."""
+    first = values[0]
+    if isinstance(first, dict):
+        parts = [value for value in values if isinstance(value, dict)]
+        return {
+            key: _extreme([part[key] for part in parts if key in part], select) for key in first
+        }
+    numbers = [
+        value for value in values if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    return select(numbers) if numbers else first
+
+
+def _mean_bound(known: ExactSum, unknown: int, bound: float) -> float | None:
+    """Return a mean over known values and others, which all are the bound."""
+    return (known + ExactSum.of([(bound, unknown)])).mean if known.number + unknown else None
+
+
+def _mean_quality_bounds(
+    sums: RunSums, unknown: int, rqs_max: float
+) -> tuple[QualityBound, QualityBound]:
+    """Return the bounds of means over cases, of which some are unknown."""
+    metrics = {**sums.qualities._asdict(), "safety": sums.safety}
+    low, high = (
+        QualityBound(
+            **{
+                name: _mean_bound(own, unknown, highest * (rqs_max if name == "rqs" else 1.0))
+                for name, own in metrics.items()
+                if own.number or name != "safety"
+            }
+        )
+        for highest in (0.0, 1.0)
+    )
+    return low, high
+
+
+def _with_rqs_bounds(
+    low: QualityBound, high: QualityBound, counting: CountingOptions
+) -> tuple[QualityBound, QualityBound]:
+    """Return the bounds with the scores of the least and the greatest metrics."""
+    completeness, hallucination, accuracy, safety = map(
+        bounds_of, zip(low[:4], high[:4], strict=True)
+    )
+    rqs = rqs_bounds(completeness, hallucination, accuracy, safety, counting) or (None, None)
+    return low._replace(rqs=rqs[0]), high._replace(rqs=rqs[1])
 
 
 def applied_convention(

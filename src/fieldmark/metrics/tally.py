@@ -14,6 +14,7 @@ from fieldmark.metrics.case_score import (
     count_cells,
     score_in_means,
 )
+from fieldmark.metrics.completions import Completion, failed_cells
 from fieldmark.metrics.quality import QualityCounts, quality_metrics
 from fieldmark.metrics.rates import ExactSum, MacroMean
 from fieldmark.model.case import CaseInput, Verdict
@@ -25,8 +26,9 @@ from fieldmark.values.records import Key
 class CaseTotals(NamedTuple):
     """The number of cases by status.
 
-    `total` counts the rows of the ground truth; `unexpected` counts further candidates. `vacuous`
-    counts the scored cases that had nothing to score.
+    `total` counts the rows of the ground truth; `unexpected` counts further candidates. `errors`
+    counts the cases with errors, which are not scored unless an error scores 0. `vacuous` counts
+    the scored cases that had nothing to score.
     """
 
     total: int = 0
@@ -199,7 +201,28 @@ def _sum(values: Iterable[tuple[float | None, int]]) -> ExactSum:
 FactsByPath: TypeAlias = Mapping[str, Mapping[int, int]]
 """How often each fact occurred, by attribute."""
 
-_State: TypeAlias = tuple[AttributeTable, "Counter[int]", RunSums]
+
+def joined_facts(first: FactsByPath, second: FactsByPath) -> FactsByPath:
+    """Return how often each fact occurred in two groups of cases, sorted by path."""
+    joined = {path: Counter(facts) for path, facts in first.items()}
+    for path, facts in second.items():
+        joined.setdefault(path, Counter()).update(facts)
+    return dict(sorted(joined.items()))
+
+
+CompletedCases: TypeAlias = Mapping[Completion, tuple[Outcomes, CaseStats]]
+"""The outcomes and metrics of a failed case, by completion."""
+
+
+class TallyState(NamedTuple):
+    """Everything about a tally."""
+
+    table: AttributeTable
+    cells: Counter[int]
+    sums: RunSums
+    failed_cells: Counter[int]
+    failed: FailedTally | None
+
 
 _BATCH: Final = 8192
 """The maximum number of buffered cases; equal ones are counted together."""
@@ -207,10 +230,43 @@ _BATCH_CELLS: Final = 1 << 18
 """The maximum number of buffered cells; cases with long lists reach this limit first."""
 
 
-class Tally:
-    """Sums over cases; tallies of parts of a run merge into the tally of the whole."""
+class FailedTally:
+    """Sums over the failed cases of a run, for every completion.
 
-    __slots__ = ("_cells", "_held", "_stats", "_sums", "_waiting", "table")
+    `ids` are the cases, and `unbounded` counts those with failed lists, whose fields are not known.
+    """
+
+    __slots__ = ("completions", "ids", "unbounded")
+
+    def __init__(self, table: AttributeTable) -> None:
+        self.ids: list[str] = []
+        self.unbounded = 0
+        self.completions = {completion: Tally(table) for completion in Completion}
+
+    def merge(self, other: FailedTally) -> None:
+        """Add the failed cases of another part of the run."""
+        self.ids += other.ids
+        self.unbounded += other.unbounded
+        for completion, tally in self.completions.items():
+            tally.merge(other.completions[completion])
+
+
+class Tally:
+    """Sums over cases; tallies of parts of a run merge into the tally of the whole.
+
+    Failed cases are only in `failed`, which is `None` without any.
+    """
+
+    __slots__ = (
+        "_cells",
+        "_failed_cells",
+        "_held",
+        "_stats",
+        "_sums",
+        "_waiting",
+        "failed",
+        "table",
+    )
 
     def __init__(self, table: AttributeTable) -> None:
         self.table = table
@@ -219,6 +275,8 @@ class Tally:
         self._waiting: dict[int, Outcomes] = {}
         self._stats: list[CaseStats] = []
         self._held = 0
+        self._failed_cells: Counter[int] = Counter()
+        self.failed: FailedTally | None = None
 
     def add(self, block: Outcomes, stats: CaseStats, read: CaseInput = CaseInput.OK) -> None:
         """Add one compared case."""
@@ -242,9 +300,29 @@ class Tally:
         """Add one case whose ground truth could not be read; it is not scored."""
         self._sums += RunSums(cases=CaseTotals(total=1, invalid_truth=1))
 
-    def add_failed(self) -> None:
-        """Add one case whose comparison failed."""
-        self._sums += RunSums(cases=CaseTotals(total=1, errors=1))
+    def add_failed(
+        self,
+        case_id: str,
+        block: Outcomes,
+        completed: CompletedCases,
+        read: CaseInput = CaseInput.OK,
+        *,
+        unbounded: bool = False,
+    ) -> None:
+        """Add one failed case: it is counted, and every completion has it."""
+        own = _INPUT_TOTALS.get(read, CaseTotals())
+        self._sums += RunSums(cases=own + CaseTotals(total=1, errors=1))
+        self.add_errors(block)
+        if self.failed is None:
+            self.failed = FailedTally(self.table)
+        self.failed.ids.append(case_id)
+        self.failed.unbounded += unbounded
+        for completion, (outcomes, stats) in completed.items():
+            self.failed.completions[completion].add(outcomes, stats)
+
+    def add_errors(self, block: Outcomes) -> None:
+        """Count the failed fields of a case."""
+        self._failed_cells.update(failed_cells(block))
 
     def add_unexpected(self, number: int = 1) -> None:
         """Add candidates without ground truth."""
@@ -257,6 +335,12 @@ class Tally:
         for cell, times in zip(renumber(cells, numbers), cells.values(), strict=True):
             self._cells[cell] += times
         self._sums += other.sums()
+        failed = other._failed_cells
+        for cell, times in zip(renumber(failed, numbers), failed.values(), strict=True):
+            self._failed_cells[cell] += times
+        if other.failed is not None:
+            self.failed = self.failed or FailedTally(self.table)
+            self.failed.merge(other.failed)
 
     def cells(self) -> Mapping[int, int]:
         """Return how often each cell occurred."""
@@ -270,8 +354,22 @@ class Tally:
 
     def facts(self) -> FactsByPath:
         """Return how often each fact occurred, for every attribute, sorted by path."""
+        return self._by_path(self.cells())
+
+    def all_facts(self) -> FactsByPath:
+        """Return the same with the failed cases, whose failed fields count as wrong values."""
+        if self.failed is None:
+            return self.facts()
+        failed = self.failed.completions[Completion.WRONG_VALUE]
+        return joined_facts(self.facts(), failed.facts())
+
+    def errors(self) -> FactsByPath:
+        """Return how often each failed fact occurred, by attribute, sorted by path."""
+        return self._by_path(self._failed_cells)
+
+    def _by_path(self, cells: Mapping[int, int]) -> FactsByPath:
         by_path: dict[str, dict[int, int]] = {}
-        for cell, times in self.cells().items():
+        for cell, times in cells.items():
             facts = by_path.setdefault(self.table.path(cell >> CELL_BITS), {})
             facts[cell & FACT_MASK] = facts.get(cell & FACT_MASK, 0) + times
         return dict(sorted(by_path.items()))
@@ -299,10 +397,10 @@ class Tally:
         self._stats.clear()
         self._held = 0
 
-    def __getstate__(self) -> _State:
+    def __getstate__(self) -> TallyState:
         self.settle()
-        return self.table, self._cells, self._sums
+        return TallyState(self.table, self._cells, self._sums, self._failed_cells, self.failed)
 
-    def __setstate__(self, state: _State) -> None:
-        self.table, self._cells, self._sums = state
+    def __setstate__(self, state: TallyState) -> None:
+        self.table, self._cells, self._sums, self._failed_cells, self.failed = state
         self._waiting, self._stats, self._held = {}, [], 0

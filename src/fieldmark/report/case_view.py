@@ -20,9 +20,11 @@ from fieldmark.report.difference_text import repeated_error_text
 from fieldmark.report.html.cases import repeated_errors
 from fieldmark.report.html.tree import ItemKey, NodeKey, TreeNode, case_tree
 from fieldmark.report.html.value_encoding import HIDDEN, NOT_COMPARED, SAME, truncate
+from fieldmark.report.metric_titles import bounds_text
 from fieldmark.report.tables import (
     input_text,
     mistake_counts,
+    noted_number,
     number,
     score_text,
 )
@@ -63,12 +65,15 @@ def _head(case: CaseResult) -> Iterator[Text]:
     title = Text("case ", no_wrap=True, overflow="ignore")
     title.append(visible(case.id), "bold")
     title.append(f"  {visible(verdict)}", _VERDICT_STYLES.get(verdict, _ERROR_STYLE))
-    title.append(f"  score {score_text(case.score, vacuous=case.vacuous)}")
+    bounds = "" if case.bounds is None else bounds_text(case.bounds.score, "from")
+    shown = noted_number(case.score, bounds or ("vacuous" if case.vacuous else ""))
+    title.append(f"  score {shown}")
     title.append(f"  {case.convention.name}", "dim")
     yield title
     facts = (
         mistake_counts(case.stats.errors),
         "" if case.input == "ok" else input_text(case.input),
+        f"error: {case.error}" if case.error and case.error != case.evaluation else "",
         _PARSED_FROM.get(case.case.parsed_from, ""),
         _usage_text(case.usage),
         f"tags: {', '.join(case.tags)}" if case.tags else "",

@@ -26,10 +26,10 @@ from fieldmark.report.exports.common import (
 from fieldmark.report.render import RichDocument, document_text
 from fieldmark.report.run_document import attribute_table
 from fieldmark.report.tables import (
-    ATTRIBUTE_COLUMNS,
     DASH,
     AttributeRow,
     ColumnType,
+    attribute_columns,
     attribute_rows,
     number,
 )
@@ -302,7 +302,7 @@ class AttributeFrame(_Frame, Mapping[str, AttributeSummary]):
     @property
     def columns(self) -> Columns:
         """The columns in order, with their types."""
-        return ATTRIBUTE_COLUMNS
+        return attribute_columns(self._summary)
 
     def _rows(self) -> Iterator[Mapping[str, Cell]]:
         return (row.to_dict() for row in self.rows())

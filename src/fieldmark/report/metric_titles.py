@@ -7,6 +7,7 @@ from typing import Final
 
 from fieldmark.metrics.conventions import CountingOptions, RqsForm
 from fieldmark.metrics.quality import QualityCounts, quality
+from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.values.text import plural
 
@@ -53,15 +54,64 @@ def vacuous_text(cases: int) -> str:
     return plural(cases, "vacuous case") if cases else ""
 
 
+def bounds_text(bounds: Interval | None, intro: str = "with failed cases") -> str:
+    """Return the bounds of a metric with the failed cases that it leaves out, or an empty string.
+
+    >>> bounds_text((0.41, 0.9)), bounds_text((0.9, 0.9))
+    ('with failed cases 0.410 to 0.900', 'with failed cases 0.900')
+    """
+    if bounds is None:
+        return ""
+    low, high = (f"{bound:.3f}" for bound in bounds)
+    return f"{intro} {low if low == high else f'{low} to {high}'}"
+
+
+def failed_text(summary: Summary) -> str:
+    """Return how many cases failed, or an empty string."""
+    bounds = summary.bounds
+    if bounds is None or not bounds.failed:
+        return ""
+    return f"{bounds.failed:,} of {plural(bounds.of, 'case')} failed"
+
+
+def failed_note(summary: Summary) -> str:
+    """Return which cases the metrics of a run leave out, or an empty string."""
+    failed, bounds = failed_text(summary), summary.bounds
+    if not failed or bounds is None:
+        return ""
+    if bounds.low is None:
+        return f"{failed} and are in no metric, whose bounds are not known"
+    note = f"{failed} and are in no metric; the bounds say what metrics might be with them"
+    others = [
+        name
+        for name, has_metrics in (
+            ("confidences", summary.confidence is not None),
+            ("detections", bool(summary.detection)),
+            ("evaluators' own metrics", any(own.metrics for own in summary.evaluators.values())),
+        )
+        if has_metrics
+    ]
+    return f"{note} (none are known for {' and '.join(others)})" if others else note
+
+
+def metric_bounds(summary: Summary, name: str) -> Interval | None:
+    """Return the bounds of a headline or quality metric of a run with failed cases."""
+    return None if summary.bounds is None else summary.bounds.of_metric(name)
+
+
 def evaluator_note(evaluator: EvaluatorSummary) -> str:
     """Return the note beside the mean score of an evaluator, or an empty string."""
-    return "vacuous" if evaluator.is_vacuous else vacuous_text(evaluator.vacuous)
+    vacuous = "vacuous" if evaluator.is_vacuous else vacuous_text(evaluator.vacuous)
+    return ", ".join(filter(None, (vacuous, bounds_text(evaluator.bounds))))
 
 
 def metric_note(summary: Summary, name: str) -> str:
     """Return why a metric of a run says less than it seems to, or an empty string."""
     vacuous = vacuous_text(summary.vacuous_cases.get(name, 0))
-    return ", ".join(filter(None, (flag_text(summary.flags.get(name, ())), vacuous)))
+    bounds = bounds_text(metric_bounds(summary, name))
+    if not bounds and summary.bounds is not None:
+        bounds = failed_text(summary)
+    return ", ".join(filter(None, (flag_text(summary.flags.get(name, ())), vacuous, bounds)))
 
 
 def slice_text(key: str, value: str) -> str:

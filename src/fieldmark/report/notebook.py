@@ -7,6 +7,7 @@ from typing import Final
 from fieldmark.metrics.summary import Summary, worst_attributes
 from fieldmark.report.html.metrics import tiles
 from fieldmark.report.html.value_encoding import truncate
+from fieldmark.report.metric_titles import failed_note
 from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import (
     error_counts,
@@ -38,6 +39,7 @@ def run_html(summary: Summary, *, top: int, hint: str) -> str:
             "Precision": metrics.precision,
             "Recall": metrics.recall,
             "F1": metrics.f1,
+            **({} if summary.bounds is None else {"F1 bounds": _f1_bounds(summary, path)}),
             "Mistakes": mistake_counts(metrics.errors_by_type),
         }
         for path, metrics in attributes[:top]
@@ -45,6 +47,8 @@ def run_html(summary: Summary, *, top: int, hint: str) -> str:
     structural, others = split_warnings(summary)
     parts = [f"<p><b>warning:</b> {for_html(text)}</p>" for text in structural]
     parts.append(f"<p>{_headline(summary)}</p>")
+    if left_out := failed_note(summary):
+        parts.append(f"<p><b>{for_html(left_out)}</b></p>")
     parts += [f"<p><b>error:</b> {for_html(text)}</p>" for text in evaluator_errors(summary)]
     failed = [gate for gate in gates_failed_first(summary) if not gate.passed]
     parts += [f"<p><b>{for_html(gate_line(gate))}</b></p>" for gate in failed]
@@ -60,6 +64,11 @@ def run_html(summary: Summary, *, top: int, hint: str) -> str:
     if len(attributes) > top:
         parts.append(f"<p>{more_text(len(attributes) - top, 'attribute', hint)}</p>")
     return "".join(parts)
+
+
+def _f1_bounds(summary: Summary, path: str) -> str:
+    bounds = None if summary.bounds is None else summary.bounds.of_attribute(path, "f1")
+    return " to ".join(map(number, bounds or ()))
 
 
 def _headline(summary: Summary) -> str:

@@ -35,16 +35,24 @@ from fieldmark.report.document import (
     Tone,
     value_of,
 )
-from fieldmark.report.metric_titles import METRIC_TITLES, RQS_DIGITS, metric_note, rqs_formula
+from fieldmark.report.metric_titles import (
+    METRIC_TITLES,
+    RQS_DIGITS,
+    bounds_text,
+    failed_note,
+    metric_note,
+    rqs_formula,
+)
 from fieldmark.report.run_document import judge_blocks, slice_blocks
 from fieldmark.report.tables import (
-    ATTRIBUTE_COLUMNS,
     AttributeRow,
     attribute_cells,
+    attribute_columns,
     attribute_rows,
     error_counts,
     evaluator_errors,
     gate_text,
+    noted_number,
     number,
     split_warnings,
 )
@@ -368,16 +376,16 @@ def csv_table(summary: Summary) -> str:
 
     The paths with confusion counts in the details of judges follow, with the name of the judge.
     """
-    name = summary.convention.name
+    name, own = summary.convention.name, attribute_columns(summary)
     rows: list[Sequence[JsonValue]] = [(*cells, name) for cells in attribute_cells(summary)]
     judged: list[Sequence[JsonValue]] = []
     for evaluator, totals in summary.evaluators.items():
         for row in confusion_rows(totals.metrics):
             cells = {"attribute": row.path, **row._asdict()}
-            judged.append([*(cells.get(key) for key in ATTRIBUTE_COLUMNS), name, evaluator])
+            judged.append([*(cells.get(key) for key in own), name, evaluator])
     if not judged:
-        return csv_text((*ATTRIBUTE_COLUMNS, "convention"), rows)
-    columns = (*ATTRIBUTE_COLUMNS, "convention", "evaluator")
+        return csv_text((*own, "convention"), rows)
+    columns = (*own, "convention", "evaluator")
     return csv_text(columns, [*((*row, None) for row in rows), *judged])
 
 
@@ -385,7 +393,9 @@ def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
     """Return a summary for a pull request: headline metrics, gates and the worst attributes."""
     rows = attribute_rows(summary)
     structural, others = split_warnings(summary)
-    lines = [f"> warning: {for_markdown(text)}\n" for text in structural]
+    failed = failed_note(summary)
+    first = [*structural, *([failed] if failed else [])]
+    lines = [f"> warning: {for_markdown(text)}\n" for text in first]
     lines += [headline(summary), ""]
     for gate in summary.gates:
         result = "passed" if gate.passed else "**failed**"
@@ -435,7 +445,8 @@ def headline(summary: Summary) -> str:
 
 def counts_and_rates(row: AttributeRow) -> str:
     """Return the counts and rates of an attribute as cells of a Markdown table."""
-    rates = map(number, (row.precision, row.recall, row.f1))
+    f1 = noted_number(row.f1, bounds_text(row.f1_bounds))
+    rates = number(row.precision), number(row.recall), f1
     return " | ".join([*map(str, (row.tp, row.tn, row.fp, row.fn)), *rates])
 
 

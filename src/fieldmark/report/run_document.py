@@ -40,6 +40,7 @@ from fieldmark.report.metric_titles import (
     RQS_DIGITS,
     SHORT_TITLES,
     evaluator_note,
+    failed_note,
     metric_note,
     rqs_formula,
 )
@@ -69,6 +70,7 @@ _METRICS_PER_LINE: Final = 6
 _HIDDEN_METRICS: Final = frozenset({"classes", "iou_threshold", CONFUSION, NUMBERS, TRUNCATED})
 _CHAT_TARGET: Final = "chat"
 """The name of a model that is a target, among the models that a run called."""
+_BOUNDS: Final = "bounds"
 _CONFUSION_COLUMNS: Final = (
     Column("TP", "tp", Format.COUNT),
     Column("TN", "tn", Format.COUNT, min_terminal=60),
@@ -86,6 +88,7 @@ _NUMBER_COLUMNS: Final = (
 _ATTRIBUTE_COLUMNS: Final = (
     Column("Attribute", "attribute", folds=True),
     *_CONFUSION_COLUMNS,
+    Column("F1 bounds", _BOUNDS, min_terminal=60),
     Column("", "bar", min_terminal=90, min_width=_BAR),
     Column("Mistakes", "mistakes", tone=Tone.QUIET, min_terminal=70, cuts=True),
 )
@@ -102,7 +105,7 @@ def run_document(
     structural, others = split_warnings(summary)
     tables, formula = _score_tables(summary)
     return Document(
-        *map(warning, structural),
+        *map(warning, (*structural, *filter(None, [failed_note(summary)]))),
         *map(note, notes),
         attribute_table(summary, top=top, hint=hint),
         SideBySide(tables),
@@ -123,7 +126,11 @@ def attribute_table(summary: Summary, *, top: int | None = None, hint: str = TOP
     """Return one row per attribute, worst first."""
     return Table(
         name="attributes",
-        columns=_ATTRIBUTE_COLUMNS,
+        columns=[
+            column
+            for column in _ATTRIBUTE_COLUMNS
+            if column.key != _BOUNDS or summary.bounds is not None
+        ],
         rows=[_attribute_row(row) for row in attribute_rows(summary)],
         top=top,
         noun="attribute",
@@ -150,6 +157,7 @@ def _attribute_row(row: AttributeRow) -> Row:
         "precision": row.precision,
         "recall": row.recall,
         "f1": Cell(row.f1, tone=tone),
+        _BOUNDS: " to ".join(map(number, row.f1_bounds or ())),
         "bar": Cell(bar, tone=tone),
         "mistakes": ", ".join(mistakes),
     }
@@ -520,14 +528,14 @@ def _cost(label: str, cost: JsonValue) -> str:
 
 
 def targets_table(summaries: Mapping[str, Summary], runs: Mapping[str, str]) -> Table:
-    """Return the runs of several targets, the best mean score first.
+    """Return the runs of several targets, the best mean score first, and runs with errors last.
 
     The cost is the original cost of the responses, so that a cached run is not cheaper.
     """
 
-    def worst_last(name: str) -> float:
+    def worst_last(name: str) -> tuple[bool, float]:
         score = summaries[name].mean_score
-        return inf if score is None else -sortable(score)
+        return summaries[name].cases.errors > 0, inf if score is None else -sortable(score)
 
     rows: list[Row] = []
     for name in sorted(summaries, key=worst_last):

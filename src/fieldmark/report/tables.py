@@ -11,7 +11,7 @@ from fieldmark.metrics.confidence import ConfidenceSummary
 from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.gates import GateKind, GateResult, RunFailure, dropped_metric
 from fieldmark.metrics.headline import HEADLINE_METRICS
-from fieldmark.metrics.rates import Interval, sortable
+from fieldmark.metrics.rates import Interval, Rates, sortable
 from fieldmark.metrics.summary import FieldCost, Summary, worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.metric_titles import NO_VALUE, metric_note
@@ -39,6 +39,7 @@ _FAILURE_TEXTS: Final = {
     "invalid_truth": "some ground truth could not be read",
     "unmet_selection": "no case matches some of the selected tags or ids",
     "too_many_errors": "too many evaluation errors",
+    "nothing_scored": "no case was scored",
     "failed_evaluator": "an evaluator found none of its paths",
     "gate_failed": "a gate failed",
 }
@@ -68,7 +69,7 @@ class ColumnType(StrEnum):
 
 
 class AttributeRow(NamedTuple):
-    """Counts, rates and mistakes of one attribute."""
+    """Counts, rates and mistakes of one attribute, and the bounds of rates if cases failed."""
 
     attribute: str
     tp: int
@@ -84,10 +85,26 @@ class AttributeRow(NamedTuple):
     format_error: int
     wrong_value: int
     errors: int
+    precision_low: float | None = None
+    precision_high: float | None = None
+    recall_low: float | None = None
+    recall_high: float | None = None
+    f1_low: float | None = None
+    f1_high: float | None = None
+
+    @property
+    def f1_bounds(self) -> Interval | None:
+        """The bounds of F1, if cases failed."""
+        low, high = self.f1_low, self.f1_high
+        return None if low is None or high is None else (low, high)
 
     def to_dict(self) -> JsonObject:
-        """Return the row as JSON."""
-        return self._asdict()
+        """Return the row as JSON, without bounds if there are none."""
+        return {
+            name: value
+            for name, value in self._asdict().items()
+            if value is not None or name not in _BOUND_COLUMNS
+        }
 
 
 _COLUMN_TYPES: Final[Mapping[object, ColumnType]] = {
@@ -95,10 +112,19 @@ _COLUMN_TYPES: Final[Mapping[object, ColumnType]] = {
     int: ColumnType.INTEGER,
     float | None: ColumnType.NUMBER,
 }
-ATTRIBUTE_COLUMNS: Final = {
+_ALL_COLUMNS: Final = {
     name: _COLUMN_TYPES[annotation] for name, annotation in get_type_hints(AttributeRow).items()
 }
+_BOUND_COLUMNS: Final = frozenset(name for name in _ALL_COLUMNS if name.endswith(("_low", "_high")))
+ATTRIBUTE_COLUMNS: Final = {
+    name: kind for name, kind in _ALL_COLUMNS.items() if name not in _BOUND_COLUMNS
+}
 """The columns of a table of attributes."""
+
+
+def attribute_columns(summary: Summary) -> Mapping[str, ColumnType]:
+    """Return the columns of the table of attributes of a run, with bounds if cases failed."""
+    return ATTRIBUTE_COLUMNS if summary.bounds is None else _ALL_COLUMNS
 
 
 def attribute_rows(summary: Summary) -> list[AttributeRow]:
@@ -116,9 +142,23 @@ def attribute_rows(summary: Summary) -> list[AttributeRow]:
             accuracy=metrics.accuracy,
             errors=metrics.errors,
             **metrics.errors_by_type._asdict(),
+            **_rate_bounds(summary, path),  # type: ignore[arg-type] # only bounds
         )
         for path, metrics in worst_attributes(summary.attributes)
     ]
+
+
+def _rate_bounds(summary: Summary, path: str) -> dict[str, float]:
+    """Return the bounds of the rates of an attribute by column."""
+    if summary.bounds is None:
+        return {}
+    rates = {name: summary.bounds.of_attribute(path, name) for name in Rates._fields}
+    return {
+        f"{name}_{end}": bound
+        for name, bounds in rates.items()
+        if bounds is not None
+        for end, bound in zip(("low", "high"), bounds, strict=True)
+    }
 
 
 CONFIDENCE_COLUMNS: Final = (
@@ -151,8 +191,9 @@ _TARGET_COLUMN: Final = CONFIDENCE_COLUMNS.index("target")
 
 
 def attribute_cells(summary: Summary) -> list[tuple[JsonValue, ...]]:
-    """Return the rows as cells in the order of `ATTRIBUTE_COLUMNS`."""
-    return [*attribute_rows(summary)]
+    """Return the rows as cells in the order of `attribute_columns`."""
+    columns = len(attribute_columns(summary))
+    return [row[:columns] for row in attribute_rows(summary)]
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -186,15 +227,22 @@ def noted_number(value: float | None, note: str) -> str:
 
 def gate_text(gate: GateResult, *, name: str | None = None) -> str:
     """Describe the metric of a gate and its limit."""
-    value = "undefined" if gate.value is None else number(gate.value, _gate_digits(gate))
+    digits = _gate_digits(gate)
+    value = "undefined" if gate.value is None else number(gate.value, digits)
+    if gate.bounds is not None:
+        value = "between " + " and ".join(number(end, digits) for end in gate.bounds)
+    elif gate.failed:
+        value += ", without known bounds"
     bound = "at least" if gate.kind is GateKind.MIN else "at most"
     note = f" ({gate.note})" if gate.note not in ("", value) else ""
+    if gate.failed:  # the note belongs to the value
+        value, note = f"{value}{note}", ""
     return f"{name or gate.name} is {value}, must be {bound} {gate.limit:g}{note}"
 
 
 def _gate_digits(gate: GateResult) -> int:
     """Return the digits of the value of a gate: three for a drop, if they agree with the result."""
-    if dropped_metric(gate) is None or gate.value is None:
+    if dropped_metric(gate) is None or gate.value is None or gate.bounds is not None:
         return 4
     return 3 if (round(gate.value, 3) <= gate.limit) == (gate.value <= gate.limit) else 4
 

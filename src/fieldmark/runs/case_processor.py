@@ -10,16 +10,14 @@ from fieldmark.errors import with_hint
 from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample, Threshold
-from fieldmark.metrics.case_score import CaseCounter, CaseStats
+from fieldmark.metrics.case_score import ERRORS_COUNT, CaseCounter
+from fieldmark.metrics.completions import without_candidate
 from fieldmark.metrics.confidence import ConfidenceTally, pooled_confidence
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.counts import ErrorCounts
-from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.slices import SliceKey, check_slice_count
 from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import Case, CaseInput, all_read
-from fieldmark.model.counts import Counts
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan
@@ -31,6 +29,7 @@ from fieldmark.runs.case_result import (
     with_confidences,
 )
 from fieldmark.runs.error_boundary import compare_cases
+from fieldmark.runs.failed_cases import add_results
 from fieldmark.runs.warnings import CaseWarnings
 from fieldmark.values.text import did_you_mean
 
@@ -43,10 +42,6 @@ _SEGMENT_BYTES: Final = 1 << 20
 """The approximate size of a segment as JSON; Python objects take about eight times as much."""
 _SLICE_SAMPLED: Final = 256
 """The maximum size of the sample of a slice."""
-_FAILED: Final = CaseStats(
-    Counts(), ErrorCounts(), QualityCounts(), *(None,) * 5, 0, 0, 0, 1, vacuous=False
-)
-"""The statistics of a case without a candidate because its target failed."""
 
 
 def segment_size(case_bytes: int) -> int:
@@ -141,19 +136,24 @@ class CaseProcessor:
             outcomes = self._compare(cases)
             columns = CaseColumns(cases, outcomes, self._counter.all(outcomes))
             return CaseResults(columns, table, convention)
-        produced = [case for case in cases if case.input is not CaseInput.FAILED]
-        compared = iter(self._compare(produced))
         results: list[CaseResult] = []
-        for case in cases:
+        for case, own in zip(cases, self._compare(cases), strict=True):
             if case.input is CaseInput.FAILED:
-                error = Score.error(case.note)
-                result = CaseResult(case, Outcomes(), _FAILED, table, convention, overall=error)
+                results.append(self._failed(case, own))
             else:
-                own = next(compared)
                 counted = self._counter.stats(own, unreadable=case.input is not CaseInput.OK)
-                result = CaseResult(case, own, counted, table, convention)
-            results.append(result)
+                results.append(CaseResult(case, own, counted, table, convention))
         return results
+
+    def _failed(self, case: Case, outcomes: Outcomes) -> CaseResult:
+        """Return the result of a case whose target failed: all its fields did."""
+        failed = without_candidate(outcomes)
+        stats = self._counter.stats(failed)
+        stats = stats._replace(
+            score=None, verdict=None, errors_count=max(1, stats.errors_count), vacuous=False
+        )
+        error = Score.error(case.note)
+        return CaseResult(case, failed, stats, self.plan.table, self._convention, overall=error)
 
     def _compare(self, cases: Sequence[Case]) -> Sequence[Outcomes]:
         """Compare each case with its plan, all cases of a plan together."""
@@ -184,24 +184,31 @@ class GroupTotals:
         self.confidence = confidence
         self.sample = CaseSample(table, threshold=threshold) if sampled else None
 
-    def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
-        """Add results, and `unreadable` cases with invalid ground truth."""
+    def add(
+        self,
+        results: Sequence[CaseResult],
+        unreadable: Sequence[Case] = (),
+        *,
+        has_errors: bool | None = None,
+    ) -> None:
+        """Add results, and `unreadable` cases with invalid ground truth.
+
+        `has_errors` says whether some of the results have errors, if this is known.
+        """
         tally = self.tally
         for _ in unreadable:
             tally.add_invalid_truth()
-        compared = results
         columns = case_columns(results)
-        if all_read(columns.cases):
+        if has_errors is None:
+            has_errors = any(map(ERRORS_COUNT, columns.stats))
+        if all_read(columns.cases) and not has_errors:
             tally.add_all(columns.outcomes, columns.stats)
         else:
-            compared = [result for result in results if result.case.input is not CaseInput.FAILED]
-            columns = case_columns(compared)
-            for case, outcomes, stats in zip(*columns, strict=True):
-                tally.add(outcomes, stats, case.input)
-            for _ in range(len(results) - len(compared)):
-                tally.add_failed()
+            add_results(tally, results)
+            results = [result for result in results if not result.stats.failed]
+            columns = case_columns(results)
         if self.confidence is not None:
-            for result in compared:
+            for result in results:
                 self.confidence.add(result.outcomes, result.attributes, result.confidences)
         if self.sample is not None:
             ids = [case.id for case in columns.cases]
@@ -329,14 +336,28 @@ class RunTotals(GroupTotals):
             SliceTotals(table, by, sampled=sampled, confidences=confidences) if by else None
         )
 
-    def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
+    def add(
+        self,
+        results: Sequence[CaseResult],
+        unreadable: Sequence[Case] = (),
+        *,
+        has_errors: bool | None = None,
+    ) -> None:
         """Add results, and `unreadable` cases with invalid ground truth."""
-        self.warnings.add(results, unreadable)
-        self.count(results, unreadable)
+        if has_errors is None:
+            has_errors = any(map(ERRORS_COUNT, case_columns(results).stats))
+        self.warnings.add(results, unreadable, has_errors=has_errors)
+        self.count(results, unreadable, has_errors=has_errors)
 
-    def count(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
+    def count(
+        self,
+        results: Sequence[CaseResult],
+        unreadable: Sequence[Case] = (),
+        *,
+        has_errors: bool | None = None,
+    ) -> None:
         """Add results without looking for warnings."""
-        super().add(results, unreadable)
+        super().add(results, unreadable, has_errors=has_errors)
         if self.slices is not None:
             self.slices.add(results, unreadable)
 

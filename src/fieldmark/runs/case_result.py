@@ -19,13 +19,15 @@ from fieldmark.evaluators.hits_and_misses import (
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.date_orders import DateOrders
-from fieldmark.metrics.quality import Quality, quality
+from fieldmark.metrics.headline import QUALITY_METRICS
+from fieldmark.metrics.quality import ERROR, Quality, quality
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import parsed
 from fieldmark.model.outcome import Outcome, Presence, Reason
 from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.runs.failed_cases import CaseBounds, case_bounds
 from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.json_text import all_finite, without_non_finite
 from fieldmark.values.paths import field_value
@@ -199,7 +201,7 @@ class CaseResult:
     @property
     @computed_field()
     def verdict(self) -> Verdict | None:
-        """Pass, partial or fail."""
+        """Pass, partial or fail; undefined if the case failed."""
         return self.stats.verdict
 
     @property
@@ -270,19 +272,22 @@ class CaseResult:
     @computed_field()
     def precision(self) -> float | None:
         """The share of predicted fields that are correct."""
-        return self.stats.precision
+        own = self.stats.precision
+        return own if self.bounds is None else self.bounds.known("precision", own)
 
     @property
     @computed_field()
     def recall(self) -> float | None:
         """The share of expected fields that were extracted correctly."""
-        return self.stats.recall
+        own = self.stats.recall
+        return own if self.bounds is None else self.bounds.known("recall", own)
 
     @property
     @computed_field()
     def f1(self) -> float | None:
         """The harmonic mean of precision and recall."""
-        return self.stats.f1
+        own = self.stats.f1
+        return own if self.bounds is None else self.bounds.known("f1", own)
 
     @property
     @computed_field()
@@ -294,7 +299,42 @@ class CaseResult:
     @computed_field()
     def quality(self) -> Quality:
         """Completeness, hallucination, accuracy and the response quality score."""
-        return quality(self.stats.quality, self.convention.counting, self.stats.safety)
+        own = quality(self.stats.quality, self.convention.counting, self.stats.safety)
+        if self.bounds is None:
+            return own
+        known = own._replace(
+            completeness=self.bounds.known("completeness", own.completeness),
+            hallucination=self.bounds.known("hallucination", own.hallucination),
+            accuracy=self.bounds.known("accuracy", own.accuracy),
+            safety=self.bounds.known("safety", own.safety),
+            rqs=self.bounds.known("rqs", own.rqs),
+        )
+        errors = {name: (ERROR,) for name in QUALITY_METRICS if getattr(known, name) is None}
+        return known._replace(flags={**own.flags, **errors})
+
+    @cached_property
+    @computed_field(after="score")
+    def bounds(self) -> Annotated[CaseBounds | None, OMIT_DEFAULT]:
+        """The bounds of the metrics of a failed case."""
+        return case_bounds(self) if self.stats.failed else None
+
+    @property
+    @computed_field(after="status")
+    def error(self) -> Annotated[str, OMIT_DEFAULT]:
+        """Why the case failed: its first failed comparison, or what its evaluators reported."""
+        if not self.stats.errors_count:
+            return ""
+        if self.case.input is CaseInput.FAILED:
+            return self.case.note or CaseInput.FAILED.value
+        for record in self.outcomes.records(self.attributes):
+            if record.outcome is Outcome.ERROR:
+                note = record.comparison.note if record.comparison and self.has_values else ""
+                return f"{record.path}: {note or mismatch_reason(record) or Outcome.ERROR.label}"
+        overall = self.overall
+        if overall is None and self.evaluator_results:
+            overall = self.evaluator_results[0].score  # safety without evaluators
+        reason = overall.reasoning if overall is not None and self.has_values else ""
+        return reason or Outcome.ERROR.label
 
     @property
     @computed_field()
@@ -404,6 +444,9 @@ class CaseResult:
     @property
     def _shown_score(self) -> str:
         shown = DASH if self.score is None else f"{self.score:.3f}"
+        if self.bounds is not None and self.bounds.score is not None:
+            low, high = self.bounds.score
+            return f"{shown} (between {low:.3f} and {high:.3f}: {self.error})"
         return f"{shown} (vacuous)" if self.vacuous else shown
 
     def _repr_html_(self) -> str:

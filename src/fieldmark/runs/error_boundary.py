@@ -67,7 +67,15 @@ def score_or_error(
     if result.status is Status.OK or on_error != OnError.ZERO:
         return result
     misses = (*result.misses, f"{ROOT} (evaluation error: {result.reasoning})")
-    return replace(result, score=0.0, verdict=Verdict.FAIL, misses=misses, status=Status.OK)
+    return replace(
+        result,
+        score=0.0,
+        verdict=Verdict.FAIL,
+        misses=misses,
+        status=Status.OK,
+        bounds=None,
+        zeroed=True,
+    )
 
 
 def _failed(error: Exception) -> Comparison:
@@ -170,6 +178,10 @@ class SafetyRunner:
         return iter(run(self._result, cases))
 
     def _result(self, case: Case) -> EvaluatorResult | None:
+        if case.input is CaseInput.FAILED:
+            return EvaluatorResult(
+                name=SAFETY, type=SAFETY, weight=0.0, score=Score.error(case.note)
+            )
         if case.input is not CaseInput.OK or case.candidate is MISSING:
             return None
         score = score_or_error(SAFETY, partial(self._score, case.candidate))

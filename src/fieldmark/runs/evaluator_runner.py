@@ -30,7 +30,7 @@ from fieldmark.evaluators.base import (
     needs_expected,
     start_accumulators,
 )
-from fieldmark.evaluators.composite import case_score
+from fieldmark.evaluators.composite import case_score, completed_results
 from fieldmark.evaluators.field_evaluators import ExtractionMetrics, FieldEvaluator, ResponseQuality
 from fieldmark.evaluators.json_schema import (
     JsonSchema,
@@ -48,6 +48,7 @@ from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.metrics.gates import MissingPath
 from fieldmark.metrics.judge_details import JudgeDetails
 from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.rates import Interval, bounds_of
 from fieldmark.metrics.summary import BY_CASE_EVALUATOR, QUALITY_EVALUATOR, EvaluatorSummary
 from fieldmark.metrics.tally import ScoreSums, VerdictCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
@@ -303,17 +304,22 @@ class EvaluatorRunner:
     ) -> Sequence[CaseResult]:
         """Return the results with the scores of all evaluators, in the same order.
 
-        Results that are `stored` already have scores and are only counted. A case without a
-        candidate because its target failed is already an error.
+        Results that are `stored` already have scores and are only counted. Without a candidate,
+        because its target failed, all evaluators of a case fail. Metrics over all cases leave
+        failed cases out.
         """
         has_scores = [False] * len(results) if stored is None else stored
         pending = [
-            None if known or result.case.input is CaseInput.FAILED else self._start_case(result)
+            None
+            if known
+            else self._failed(result)
+            if result.case.input is CaseInput.FAILED
+            else self._start_case(result)
             for result, known in zip(results, has_scores, strict=True)
         ]
         scored: list[CaseResult] = []
         for result, known, finish in zip(results, has_scores, pending, strict=True):
-            if known:
+            if known and not result.stats.failed:
                 self.accumulate([result.case])
             scored.append(result if finish is None else finish())
         results = scored
@@ -324,15 +330,24 @@ class EvaluatorRunner:
 
     def score(self, case: Case) -> tuple[EvaluatorResult, ...]:
         """Return the score of every evaluator for one case that was not compared."""
-        return self._start_all(self._evaluators_of(case), case, {})()
+        return self._start_all(self._evaluators_of(case), case, {}, self._accumulators)()
 
     def _evaluators_of(self, case: Case) -> Sequence[ConfiguredEvaluator]:
         return self._own.get(case.id, self._evaluators)
 
+    def _failed(self, result: CaseResult) -> Callable[[], CaseResult]:
+        """Return the result of a case without a candidate because its target failed."""
+        error = Score.error(result.case.note)
+        evaluators = self._evaluators_of(result.case)
+        failed = tuple(EvaluatorResult.of(evaluator, error) for evaluator in evaluators)
+        return lambda: replace(result, evaluator_results=(*result.evaluator_results, *failed))
+
     def _start_case(self, result: CaseResult) -> Callable[[], CaseResult]:
         """Start the judges of a case; the other evaluators run when the result is requested."""
         evaluators, scores = self._evaluators_of(result.case), dict[int, Score]()
-        evaluated = self._start_all(evaluators, result.case, scores, result)
+        # They are part of the run only if the case does not fail.
+        accumulators = start_accumulators(evaluators) if self._accumulators else {}
+        evaluated = self._start_all(evaluators, result.case, scores, accumulators, result)
 
         def finish() -> CaseResult:
             evaluations = evaluated()
@@ -342,9 +357,13 @@ class EvaluatorRunner:
                 getattr(evaluator, "on_error", "") == OnError.ZERO
                 for _, evaluator in _flattened(evaluators)
             )
-            return with_evaluations(
+            evaluated_case = with_evaluations(
                 replace(result, stats=stats), evaluations, errors_are_zero=errors_are_zero
             )
+            if not evaluated_case.stats.failed:
+                for key, accumulator in accumulators.items():
+                    self._accumulators[key].merge(accumulator)
+            return evaluated_case
 
         return finish
 
@@ -386,6 +405,7 @@ class EvaluatorRunner:
         evaluators: Sequence[ConfiguredEvaluator],
         case: Case,
         scores: dict[int, Score],
+        accumulators: Accumulators,
         result: CaseResult | None = None,
     ) -> Callable[[], tuple[EvaluatorResult, ...]]:
         """Start the judges; the other evaluators run when the results are requested.
@@ -393,7 +413,8 @@ class EvaluatorRunner:
         `scores` receives the score of every evaluator, also in combiners, by its `id()`.
         """
         pending = [
-            (evaluator, self._start(evaluator, case, scores, result)) for evaluator in evaluators
+            (evaluator, self._start(evaluator, case, scores, accumulators, result))
+            for evaluator in evaluators
         ]
         return lambda: tuple(EvaluatorResult.of(evaluator, score()) for evaluator, score in pending)
 
@@ -402,13 +423,14 @@ class EvaluatorRunner:
         configured: ConfiguredEvaluator,
         case: Case,
         scores: dict[int, Score],
+        accumulators: Accumulators,
         result: CaseResult | None,
     ) -> Callable[[], Score]:
         evaluator = configured.evaluator
         on_error = getattr(evaluator, "on_error", OnError.UNDEFINED)
         is_combiner = hasattr(evaluator, "combine")
         judge = self._judges.get(id(evaluator))
-        accumulator = self._accumulators.get(id(evaluator))
+        accumulator = accumulators.get(id(evaluator))
         score: Callable[[], Score]
         if case.expected is None and not is_combiner and needs_expected([configured]):
             judge, score = None, lambda: _NO_TRUTH
@@ -418,7 +440,7 @@ class EvaluatorRunner:
             score = partial(_accumulated, accumulator, case)
         elif is_combiner:
             combiner = cast("Combiner", evaluator)
-            parts = self._start_all(combiner.evaluators, case, scores, result)
+            parts = self._start_all(combiner.evaluators, case, scores, accumulators, result)
             score = partial(_combined, combiner, parts)
         else:
             score = partial(self._evaluated, cast("Evaluator", evaluator), case, result)
@@ -451,15 +473,15 @@ def with_evaluations(
 ) -> CaseResult:
     """Return the result with the score and verdict of its evaluators.
 
-    With `errors_are_zero`, failed comparisons are part of these scores and are not errors.
+    With `errors_are_zero`, failed comparisons are part of these scores: the case does not fail.
     """
     overall = case_score(evaluations)
     stats = result.stats
     if any(evaluation.weight for evaluation in evaluations):
-        if errors_are_zero:
-            stats = stats._replace(errors_count=0)
-        if overall.status is Status.ERROR or stats.errors_count:
-            errors = max(1, stats.errors_count)
+        zeroed = sum(own.score.zeroed for own in evaluations if own.weight)
+        errors = stats.errors_count or zeroed
+        if overall.status is Status.ERROR or (stats.errors_count and not errors_are_zero):
+            errors = max(1, errors)
             stats = stats._replace(score=None, verdict=None, errors_count=errors)
         else:
             stats = stats._replace(
@@ -467,6 +489,7 @@ def with_evaluations(
                 verdict=overall.verdict,
                 hits=len(overall.hits),
                 misses=len(overall.misses),
+                errors_count=errors,
                 vacuous=overall.vacuous,
             )
     # The safety of the case comes first, if it was judged.
@@ -570,11 +593,22 @@ def unready_judges(evaluators: Sequence[ConfiguredEvaluator]) -> list[Problem]:
 
 @dataclass(slots=True)
 class _Totals:
+    """The totals of an evaluator; `low` and `high` are the bounds of scores that are left out."""
+
     scores: ScoreSums = field(default_factory=ScoreSums)
+    low: ScoreSums = field(default_factory=ScoreSums)
+    high: ScoreSums = field(default_factory=ScoreSums)
     errors: int = 0
     vacuous: int = 0
     details: JudgeDetails = field(default_factory=JudgeDetails)
     verdicts: Counter[Verdict] = field(default_factory=Counter)
+
+    @property
+    def bounds(self) -> Interval | None:
+        """The bounds of the mean score, if scores are left out."""
+        if not self.low.number:
+            return None
+        return bounds_of([(self.scores + self.low).mean, (self.scores + self.high).mean])
 
 
 class EvaluatorTotals:
@@ -586,26 +620,32 @@ class EvaluatorTotals:
         self._by_name = defaultdict[str, _Totals](_Totals, {name: _Totals() for name in names})
 
     def add(self, results: Iterable[CaseResult]) -> None:
-        """Add evaluated results."""
-        for evaluation in (
-            evaluation for result in results for evaluation in result.evaluator_results
-        ):
-            totals, score = self._by_name[evaluation.name], evaluation.score
-            if score.score is None:
-                totals.errors += 1
-                continue
-            totals.scores += ScoreSums.of([(score.score, score.vacuous, 1)])
-            totals.vacuous += score.vacuous
-            for names, details in judge_details(evaluation):
-                totals.details.add(details, names)
-            if score.verdict is not None:
-                totals.verdicts[score.verdict] += 1
+        """Add evaluated results; the scores of failed cases count only in bounds."""
+        for result in results:
+            for evaluation in result.evaluator_results:
+                totals, score = self._by_name[evaluation.name], evaluation.score
+                totals.errors += score.score is None or score.zeroed
+                if score.score is None or result.stats.failed:
+                    low, high = (
+                        ScoreSums.of([(own.score.score or 0.0, own.score.vacuous, 1)])
+                        for (own,) in completed_results([evaluation])
+                    )
+                    totals.low, totals.high = totals.low + low, totals.high + high
+                    continue
+                totals.scores += ScoreSums.of([(score.score, score.vacuous, 1)])
+                totals.vacuous += score.vacuous
+                for names, details in judge_details(evaluation):
+                    totals.details.add(details, names)
+                if score.verdict is not None:
+                    totals.verdicts[score.verdict] += 1
 
     def merge(self, other: EvaluatorTotals) -> None:
         """Add the totals of another part of the run."""
         for name, other_totals in other._by_name.items():
             totals = self._by_name[name]
             totals.scores += other_totals.scores
+            totals.low += other_totals.low
+            totals.high += other_totals.high
             totals.errors += other_totals.errors
             totals.vacuous += other_totals.vacuous
             totals.details.merge(other_totals.details)
@@ -619,6 +659,7 @@ class EvaluatorTotals:
         return {
             name: EvaluatorSummary(
                 mean_score=totals.scores.mean,
+                bounds=totals.bounds,
                 scored=totals.scores.number,
                 errors=totals.errors,
                 verdicts=VerdictCounts(*(totals.verdicts[verdict] for verdict in Verdict)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
@@ -21,6 +21,7 @@ from fieldmark.metrics.gates import (
     gates_of,
     run_failures,
 )
+from fieldmark.metrics.slices import parse_slice_keys
 from fieldmark.metrics.summary import (
     NO_SPENT,
     NO_USAGE,
@@ -34,11 +35,13 @@ from fieldmark.metrics.tally import Tally
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules, Scope
+from fieldmark.runs.attribute_table import StoredAttributes
+from fieldmark.runs.case_processor import RunTotals
 from fieldmark.runs.manifest import Manifest, RunEntry
 from fieldmark.runs.run_index import COMPLETE, LATEST, ROOT, find_run
 from fieldmark.runs.run_options import RunOptions, restored_options, strings
 from fieldmark.runs.settings import Settings
-from fieldmark.runs.stored_run import open_run
+from fieldmark.runs.stored_run import StoredRun, open_run
 from fieldmark.runs.warnings import with_confidence
 from fieldmark.values.paths import PathError, configured_attribute, parse_path
 from fieldmark.values.records import to_json
@@ -227,12 +230,19 @@ class RunGates:
             )
 
     def checked(
-        self, summary: Summary, *, max_errors: int = 0, unmet: bool = False, values: bool = True
+        self,
+        summary: Summary,
+        *,
+        max_errors: int = 0,
+        unmet: bool = False,
+        values: bool = True,
+        failed: Collection[str] = (),
     ) -> Summary:
         """Return the summary with all gates checked and the reasons why the run did not pass.
 
         A gate on an unknown metric fails. `max_errors` and `unmet` are arguments of `run_failures`.
-        Without `values`, gates may name classes, but no message suggests any.
+        `failed` are the ids of the failed cases, which are not compared with the baseline. Without
+        `values`, gates may name classes, but no message suggests any.
         """
         results: tuple[GateResult, ...] = ()
         if self.gates or self.baseline is not None:
@@ -244,7 +254,11 @@ class RunGates:
                 results = tuple(result if result.known else other for result, other in pairs)
             if self.baseline is not None:
                 before = self._baseline_metrics(self.baseline, summary.convention)
-                results += check_drops(before, metrics, self.max_drop)
+                common = None
+                if failed:
+                    stored = open_run(self.baseline)
+                    common = _metrics_without(stored, frozenset(failed), self.by), metrics
+                results += check_drops(before, metrics, self.max_drop, common)
         failures = run_failures(
             summary.cases,
             results,
@@ -271,6 +285,26 @@ class RunGates:
         return summary_to_json(stored.summary)
 
 
+def _metrics_without(stored: StoredRun, failed: Collection[str], by: Sequence[str]) -> JsonObject:
+    """Return the metrics of a baseline without the cases that failed in another run."""
+    from fieldmark.runs.evaluator_runner import EvaluatorTotals  # starts programs and models
+
+    table = AttributeTable()
+    totals = RunTotals(table, values=True, sampled=False, by=parse_slice_keys(by))
+    evaluators = EvaluatorTotals()
+    for _, result in stored.rows(StoredAttributes(stored.attributes, table)):
+        if result.id not in failed:
+            totals.count([result])
+            evaluators.add([result])
+    applied, convention = stored.manifest.convention, stored.convention
+    scored = evaluators.summaries()
+    summary = summarize(totals.tally, convention, applied=applied, evaluators=scored)
+    if totals.slices is not None:
+        slices = totals.slices.summaries(summary, convention)
+        summary = replace(summary, by=tuple(by), slices=slices)
+    return summary_to_json(summary)
+
+
 def _selection(options: JsonObject) -> str:
     """Return the selection of cases of an evaluation, as on the command line."""
     chosen = restored_options(options)
@@ -280,11 +314,14 @@ def _selection(options: JsonObject) -> str:
 
 
 def check_drops(
-    before: JsonObject, after: JsonObject, max_drop: Mapping[str, float] | None
+    before: JsonObject,
+    after: JsonObject,
+    max_drop: Mapping[str, float] | None,
+    common: tuple[JsonObject, JsonObject] | None = None,
 ) -> tuple[GateResult, ...]:
     """Check how far metrics dropped against the limits."""
     try:
-        return drop_gates(before, after, max_drop or {})
+        return drop_gates(before, after, max_drop or {}, common)
     except OptionError as error:
         raise ConfigError([Problem(f"max_drop: {error.message}")]) from error
 

@@ -62,13 +62,15 @@ _METRICS: Final = (*HEADLINE_METRICS, *QUALITY_METRICS)
 class Headline(NamedTuple):
     """The data of a run in a list, and the files that they were computed from.
 
-    `vacuous` names the metrics with nothing behind them. `verdict` is the result of the gates:
-    `pass`, `fail`, or `none` without gates; earlier versions stored none. `sizes` are the sizes of
+    `errors` is the number of cases with errors. `vacuous` names the metrics with nothing behind
+    them. `verdict` is the result of the gates: `pass`, `fail`, and without gates `error` if the run
+    did not pass, and else `none`; earlier versions stored none. `sizes` are the sizes of
     the summary and the results.
     """
 
     cases: int
     metrics: Annotated[Mapping[str, float | None], Inline(_METRICS.__contains__)]
+    errors: Annotated[int, OPTIONAL] = 0
     verdict: Annotated[str, OPTIONAL] = ""
     vacuous: Annotated[tuple[str, ...], OPTIONAL] = ()
     sizes: Annotated[tuple[int, int], Key("bytes"), OPTIONAL] = (0, 0)
@@ -153,6 +155,7 @@ class RunEntry(NamedTuple):
     comparable: str = ""
     inputs: Sequence[str] = ()
     cases: int | None = None
+    errors: int | None = None
     metrics: Mapping[str, float | None] | None = None
     vacuous: Sequence[str] = ()
     tags: Sequence[str] = ()
@@ -209,6 +212,7 @@ def headline_of(summary: Summary, *, summary_bytes: int, results_bytes: int) -> 
         metrics["safety"] = None
     return Headline(
         cases=summary.cases.total,
+        errors=summary.cases.errors,
         metrics=metrics,
         vacuous=tuple(
             name

@@ -27,7 +27,7 @@ from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.metrics.case_sample import CaseSample, SampledCase
 from fieldmark.metrics.confidence import ConfidenceTally
 from fieldmark.metrics.identity import canonical_sha256
-from fieldmark.metrics.tally import RunSums
+from fieldmark.metrics.tally import FailedTally, RunSums, TallyState
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS
@@ -163,13 +163,30 @@ class _Sample(NamedTuple):
     kept: tuple[Annotated[SampledCase, ARRAY], ...]
 
 
+class _Sums(NamedTuple):
+    """The exact sums of some cases; `cells` are cells with their number."""
+
+    cells: tuple[tuple[int, int], ...]
+    sums: Annotated[RunSums, EXACT_ARRAY]
+
+
+class _Failed(NamedTuple):
+    """The failed cases of a run or a slice, with their sums by completion."""
+
+    ids: tuple[str, ...]
+    unbounded: int
+    completions: Mapping[str, _Sums]
+
+
 class _Totals(NamedTuple):
-    """The exact sums of a run or a slice; `cells` are cells with their number."""
+    """The exact sums of a run or a slice; `errors` are the cells of failed fields."""
 
     cells: tuple[tuple[int, int], ...]
     sums: Annotated[RunSums, EXACT_ARRAY]
     sample: _Sample | None
     confidence: tuple[JsonValue, ...] | None
+    errors: Annotated[tuple[tuple[int, int], ...], OMIT_DEFAULT] = ()
+    failed: Annotated[_Failed | None, OMIT_DEFAULT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,21 +316,34 @@ def _stored_result(
 
 
 def _stored_totals(totals: GroupTotals) -> _Totals:
-    _, cells, sums = totals.tally.__getstate__()
+    state = totals.tally.__getstate__()
+    failed = None
+    if state.failed is not None:
+        completions = {
+            completion.value: _Sums(tuple(tally.cells().items()), tally.sums())
+            for completion, tally in state.failed.completions.items()
+        }
+        failed = _Failed(tuple(state.failed.ids), state.failed.unbounded, completions)
     sample = None
     if totals.sample is not None:
         _, cases, limit, bits, sampled = totals.sample.__getstate__()
         sample = _Sample(cases, limit, bits, tuple(sampled))
     confidence = None if totals.confidence is None else tuple(totals.confidence.state())
-    return _Totals(tuple(cells.items()), sums, sample, confidence)
+    cells, errors = (tuple(counted.items()) for counted in (state.cells, state.failed_cells))
+    return _Totals(cells, state.sums, sample, confidence, errors, failed)
 
 
 def _restore_totals(totals: GroupTotals, stored: _Totals, table: AttributeTable) -> None:
-    cells: Counter[int] = Counter()
-    for cell, count in stored.cells:
-        cells[cell] += count
-    _check_cells(cells, table)
-    totals.tally.__setstate__((table, cells, stored.sums))
+    failed = None
+    if stored.failed is not None:
+        failed = FailedTally(table)
+        failed.ids, failed.unbounded = [*stored.failed.ids], stored.failed.unbounded
+        for completion, tally in failed.completions.items():
+            own = stored.failed.completions[completion.value]
+            cells = _restored_cells(own.cells, table)
+            tally.__setstate__(TallyState(table, cells, own.sums, Counter(), None))
+    cells, errors = (_restored_cells(own, table) for own in (stored.cells, stored.errors))
+    totals.tally.__setstate__(TallyState(table, cells, stored.sums, errors, failed))
     if stored.sample is not None:
         sampled: list[SampledCase] = []
         for case in stored.sample.kept:
@@ -325,6 +355,14 @@ def _restore_totals(totals: GroupTotals, stored: _Totals, table: AttributeTable)
         sample.__setstate__((table, cases, limit, bits, sampled))
     if stored.confidence is not None:
         totals.confidence = ConfidenceTally.restored(stored.confidence)
+
+
+def _restored_cells(stored: Iterable[tuple[int, int]], table: AttributeTable) -> Counter[int]:
+    cells: Counter[int] = Counter()
+    for cell, count in stored:
+        cells[cell] += count
+    _check_cells(cells, table)
+    return cells
 
 
 def _restored_result(

@@ -88,9 +88,10 @@ class RegionTotals:
         self._tally = metrics.start()
 
     def add(self, results: Iterable[CaseResult]) -> None:
-        """Add the cases of some results."""
-        for case in (result.case for result in results):
-            if case.input is not CaseInput.FAILED:
+        """Add the cases of some results that did not fail."""
+        for result in results:
+            case = result.case
+            if not result.stats.failed:
                 unreadable = case.input is not CaseInput.OK
                 self._tally.add(case.expected, case.candidate, unreadable=unreadable)
 

@@ -317,6 +317,7 @@ def _read_entry(path: str, name: str, state: _State) -> RunEntry | None:
         comparable=_comparable(manifest),
         inputs=[source.name for source in manifest.inputs],
         cases=None if headline is None else headline.cases,
+        errors=None if headline is None else headline.errors,
         metrics=None if headline is None else headline.metrics,
         vacuous=() if headline is None else headline.vacuous,
         tags=noted.tags,

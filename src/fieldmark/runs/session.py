@@ -191,6 +191,7 @@ def run_session(
             max_errors=prepared.max_errors,
             unmet=unmet,
             values=options["values"],
+            failed=session.failed,
         )
         summary = summary if options["values"] else summary.without_classes()
         if directory is not None:
@@ -448,9 +449,15 @@ class Session:
             summary = with_confidence(summary, totals.confidence, confidence)
         return summary if self.regions is None else self.regions.added_to(summary)
 
+    @property
+    def failed(self) -> Sequence[str]:
+        """The ids of the failed cases."""
+        failed = self.totals.tally.failed
+        return () if failed is None else failed.ids
+
     def _unused_paths(self) -> list[UnusedPath]:
         """Return the configured paths that were never compared, also of evaluators."""
-        warnings, facts, runner = self.totals.warnings, self.totals.tally.facts(), self.runner
+        warnings, facts, runner = self.totals.warnings, self.totals.tally.all_facts(), self.runner
         documents = None if runner is None else runner.documents
         unused = [] if runner is None else runner.unused_paths()
         for rules in self.settings.user_rule_sets:
@@ -468,7 +475,7 @@ class Session:
         yield from warnings.uncertain()
         yield from (path.warning for path in unused)
         if self.totals.slices is not None:
-            yield from self.totals.slices.warnings(list(self.totals.tally.facts()))
+            yield from self.totals.slices.warnings(list(self.totals.tally.all_facts()))
 
     def with_intervals(self, summary: Summary) -> Summary:
         """Return the summary with confidence intervals, if they are requested."""

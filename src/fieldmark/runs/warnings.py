@@ -20,8 +20,7 @@ from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
 from fieldmark.compare.providers import Lexical
 from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import Location, OptionHint, OptionPhrase, OptionText, with_hint
-from fieldmark.evaluators.hits_and_misses import mismatch_reason
-from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.case_score import ERRORS_COUNT, CaseStats
 from fieldmark.metrics.confidence import ConfidenceTally, summarize_confidence
 from fieldmark.metrics.gates import MissingPath
 from fieldmark.metrics.summary import Summary
@@ -63,7 +62,6 @@ _RulePath: TypeAlias = tuple[str, bool]
 """The path of a rule, and whether only ground truth is searched for it."""
 _ITEM: Final = re.compile(r"\[\]")
 _KEY: Final = re.compile(r"\.|\[\"")
-_ERRORS_COUNT: Final = itemgetter(CaseStats._fields.index("errors_count"))
 _IS_VACUOUS: Final = itemgetter(CaseStats._fields.index("vacuous"))
 _NAMED: Final = 3
 """The maximum number of cases or lists of one type that are named; further ones are counted."""
@@ -157,8 +155,17 @@ class CaseWarnings:
             0,
         )
 
-    def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
-        """Add results, and `unreadable` cases with invalid ground truth."""
+    def add(
+        self,
+        results: Sequence[CaseResult],
+        unreadable: Sequence[Case] = (),
+        *,
+        has_errors: bool | None = None,
+    ) -> None:
+        """Add results, and `unreadable` cases with invalid ground truth.
+
+        `has_errors` says whether some of the results have errors, if this is known.
+        """
         for case in unreadable:
             self._add_case(_UNREADABLE[case.input], case.note if self._values else _named(case))
         cases, outcomes, stats = case_columns(results)
@@ -167,7 +174,7 @@ class CaseWarnings:
                 if case.input in _UNREADABLE:
                     note = f": {case.note}" if self._values else ""
                     self._add_case(_UNREADABLE[case.input], f"{_named(case)}{note}")
-        if any(map(_ERRORS_COUNT, stats)):
+        if has_errors or (has_errors is None and any(map(ERRORS_COUNT, stats))):
             for result in results:
                 if result.stats.errors_count and result.case.input is not CaseInput.FAILED:
                     self._add_case(_ERROR, f"{_named(result.case)}: {self._failure(result)}")
@@ -287,16 +294,8 @@ class CaseWarnings:
             self._first[problem].append(text)
 
     def _failure(self, result: CaseResult) -> str:
-        """Return the first failed comparison of a case, or what its evaluators reported."""
-        for record in result.outcomes.records(result.attributes):
-            if record.outcome is Outcome.ERROR:
-                note = record.comparison.note if record.comparison and self._values else ""
-                return f"{record.path}: {note or mismatch_reason(record) or 'error'}"
-        overall = result.overall
-        if overall is None and result.evaluator_results:
-            overall = result.evaluator_results[0].score  # safety without evaluators
-        reason = overall.reasoning if overall is not None and self._values else ""
-        return reason or "error"
+        """Return why a case failed."""
+        return (result if self._values else replace(result, has_values=False)).error
 
 
 def _number_lists(value: JsonValue | Missing, path: str) -> Iterator[tuple[str, bool]]:

@@ -198,12 +198,13 @@ def test_hits_and_misses_name_the_keys():
     assert result.skipped == ("n",)
 
 
-def test_failed_comparison_makes_accuracy_partial_and_leaves_no_score():
+def test_failed_comparison_leaves_neither_accuracy_nor_a_score():
     rules = (Rule(path="a", comparator=SILENT),)
     result = ResponseQuality(strategies=rules).evaluate({"a": "x", "b": 1}, {"a": "y", "b": 1})
     assert (result.score, result.verdict, result.status) == (None, None, Status.ERROR)
-    assert result.details["accuracy"] == 1.0
-    assert result.details["flags"]["accuracy"] == ["partial"]
+    assert (result.details["accuracy"], result.details["rqs"]) == (None, None)
+    assert result.details["flags"]["accuracy"] == ["error"]
+    assert result.bounds == pytest.approx((0.85 - 0.225, 0.85))
     assert result.details["both_non_null"] == ["a", "b"]
 
 

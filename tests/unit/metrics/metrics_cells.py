@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from fieldmark.metrics.case_score import CaseCounter
+from fieldmark.metrics.completions import Completion, completed
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
@@ -60,7 +61,13 @@ def tally_of(
     tally = Tally(table)
     for fields in cases:
         block = block_of(fields, table)
-        tally.add(block, counter.stats(block, unreadable=read is not CaseInput.OK), read)
+        stats = counter.stats(block, unreadable=read is not CaseInput.OK)
+        if stats.failed:
+            ends = {each: completed(block, each) for each in Completion}
+            known = {each: (own, counter.stats(own)) for each, own in ends.items()}
+            tally.add_failed("", block, known, read)
+        else:
+            tally.add(block, stats, read)
     return tally
 
 

@@ -150,6 +150,7 @@ UNKNOWN = MISSED._replace(known=False)
         pytest.param({"invalid_truth": 1}, [], {}, ["invalid_truth"], id="invalid-truth"),
         pytest.param({"errors": 1}, [], {}, ["too_many_errors"], id="no-errors-by-default"),
         pytest.param({"errors": 2}, [], {"max_errors": 2}, [], id="errors-up-to-a-limit"),
+        pytest.param({"errors": 2, "scored": 0}, [], {"max_errors": 2}, ["nothing_scored"], id="nothing-scored"),
         pytest.param({}, [], {"unmet": True}, ["unmet_selection"], id="selection-without-cases"),
         pytest.param({}, [], {"failed_evaluator": True}, ["failed_evaluator"], id="evaluator"),
         pytest.param({}, [MISSED], {}, ["gate_failed"], id="gate"),
@@ -158,7 +159,10 @@ UNKNOWN = MISSED._replace(known=False)
     ],
 )  # fmt: skip
 def test_reasons_why_a_run_did_not_pass(cases, gates, options, failures):
-    assert list(run_failures(CaseTotals(total=3, **cases), gates, **options)) == failures
+    assert (
+        list(run_failures(CaseTotals(**{"total": 3, "scored": 1, **cases}), gates, **options))
+        == failures
+    )
 
 
 VACUOUS = {"mean_score": 1.0, "scored": 2, "errors": 0, "vacuous": 2, "verdicts": {"pass": 2}}
@@ -263,3 +267,43 @@ def test_missing_path_fails_gates_and_gates_against_a_baseline(missing, note):
     assert (unknown.known, unknown.passed) == (False, False)
     (drop,) = drop_gates({**metrics, "mean_score": None}, metrics, {"mean_score": 0.1})
     assert drop.passed is not bool(note)
+
+
+FAILED_RUN = {
+    "mean_score": 0.5,
+    "bounds": {"failed": 11, "of": 12, "low": {"mean_score": 0.04}, "high": {"mean_score": 0.96}},
+}
+
+
+@pytest.mark.parametrize(
+    ("gate", "metrics", "passed", "note"),
+    [
+        pytest.param(("mean_score", 0.04, MIN), FAILED_RUN, True, "11 of 12 cases failed", id="low-bound-reaches-it"),
+        pytest.param(("mean_score", 0.5, MIN), FAILED_RUN, False, "11 of 12 cases failed", id="only-the-scored-cases-reach-it"),
+        pytest.param(("mean_score", 0.96, MAX), FAILED_RUN, True, "11 of 12 cases failed", id="high-bound-is-allowed"),
+        pytest.param(("mean_score", 0.9, MAX), FAILED_RUN, False, "11 of 12 cases failed", id="high-bound-is-too-high"),
+        pytest.param(("confidence.ece", 1, MAX), {**FAILED_RUN, "confidence": {"ece": 0.1}}, False, "11 of 12 cases failed", id="no-bounds"),
+        pytest.param(("cases.errors", 11, MAX), {**FAILED_RUN, "cases": {"errors": 11}}, True, "", id="number-of-errors"),
+        pytest.param(("cases.perfect", 1, MIN), {**FAILED_RUN, "cases": {"perfect": 1}}, False, "11 of 12 cases failed", id="perfect-cases-are-no-such-number"),
+    ],
+)  # fmt: skip
+def test_gates_with_failed_cases(gate, metrics, passed, note):
+    name, limit, kind = gate
+    result = check_gate(Gate(name=name, limit=limit, kind=kind), metrics)
+    assert (result.passed, result.note) == (passed, note)
+
+
+@pytest.mark.parametrize(
+    ("before", "common", "limit", "passed", "drop"),
+    [
+        pytest.param({"mean_score": 0.08}, {"mean_score": 0.5}, 0.05, True, 0.0, id="allowed"),
+        pytest.param({"mean_score": 0.08}, {"mean_score": 1.0}, 0.1, False, 0.5, id="common-cases-dropped"),
+        pytest.param({"mean_score": 0.9}, {"mean_score": 0.5}, 0.1, False, 0.0, id="failed-cases-may-have-dropped"),
+        pytest.param(FAILED_RUN, None, 0.9, False, 0.0, id="both-have-failed-cases"),
+        pytest.param(FAILED_RUN, None, 0.93, True, 0.0, id="largest-drop-is-allowed"),
+    ],
+)  # fmt: skip
+def test_drops_with_failed_cases(before, common, limit, passed, drop):
+    both = None if common is None else (common, FAILED_RUN)
+    [result] = drop_gates(before, FAILED_RUN, {"mean_score": limit}, both)
+    assert (result.passed, result.value) == (passed, pytest.approx(drop))

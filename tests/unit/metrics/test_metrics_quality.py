@@ -69,8 +69,8 @@ def test_ignored_keys_can_be_excluded_from_all_metrics(word):
         pytest.param("omission", "accuracy", 1.0, ("vacuous",), id="nothing-to-compare"),
         pytest.param("ignored", "accuracy", 1.0, ("vacuous",), id="only-ignored"),
         pytest.param("match wrong ignored", "accuracy", 0.5, None, id="ignored-not-in-denominator"),
-        pytest.param("match error", "accuracy", 1.0, ("partial",), id="errors-make-it-partial"),
-        pytest.param("error", "accuracy", 1.0, ("vacuous", "partial"), id="only-errors"),
+        pytest.param("match error", "accuracy", None, ("error",), id="unknown-with-errors"),
+        pytest.param("error", "accuracy", None, ("vacuous", "error"), id="only-errors"),
     ],
 )
 def test_edge_cases_of_the_metrics(words, metric, value, flags):
@@ -125,7 +125,7 @@ def test_quality_of_arrays_equals_quality_of_each_element(form, safety):
     chance = random.Random(5)
     counting = CountingOptions(rqs_form=form)
     rows = [QualityCounts()] + [
-        QualityCounts(*(chance.randrange(4) for _ in range(3)), 9, chance.randrange(3), 1, 2, 3)
+        QualityCounts(*(chance.randrange(4) for _ in range(3)), 9, chance.randrange(3), 1, 0, 3)
         for _ in range(40)
     ]
     found = quality_metrics(QualityCounts(*np.array(rows, np.float64).T))

@@ -63,9 +63,15 @@ def test_errors_are_counted_separately():
     assert summary.attributes["a"].errors == 1
     assert summary.attributes["a"].accuracy is None
     assert summary.mean_score is None
-    assert summary.micro.tp == 1
+    assert summary.micro.tp == 0
     assert summary.macro.by_case == MacroMean(None, None, None, vacuous=True)
-    assert summary.macro_f1_by_attribute == 1.0
+    assert summary.macro_f1_by_attribute is None
+    assert summary.quality[:5] == (None,) * 5
+    assert (summary.bounds.failed, summary.bounds.of) == (1, 1)
+    assert summary.bounds.of_metric("micro_f1") == (0.5, 1.0)
+    assert summary.bounds.of_metric("accuracy") == (0.5, 1.0)
+    assert summary.bounds.of_attribute("a", "f1") == (0.0, 1.0)
+    assert summary.bounds.of_attribute("b", "f1") == (1.0, 1.0)
 
 
 def test_run_with_nothing_expected_is_vacuously_perfect():

@@ -85,7 +85,7 @@ def test_quality_metrics_of_an_evaluator_are_means_by_case():
 def test_unscored_cases_are_counted():
     tally = tally_of()
     tally.add_invalid_truth()
-    tally.add_failed()
+    tally.add_failed("a", Outcomes(), {})
     tally.add_unexpected(2)
     assert tally.sums().cases == CaseTotals(total=2, errors=1, invalid_truth=1, unexpected=2)
 
@@ -96,11 +96,13 @@ def test_facts_by_attribute_are_sorted_by_path():
     assert list(facts) == ["a", "b"]
 
 
-def test_case_with_an_error_is_excluded_from_means_by_case_but_not_from_counts():
+def test_failed_case_is_excluded_from_means_and_counts():
     tally = tally_of(PERFECT, BROKEN)
     assert tally.sums().scores.number == 1
     assert tally.sums().f1s.number == 1
-    assert tally.facts()["a"] == {MATCH: 2}
+    assert tally.facts()["a"] == {MATCH: 1}
+    assert tally.all_facts()["a"] == {MATCH: 2}
+    assert list(tally.errors()) == ["b"]
 
 
 def test_tally_can_be_pickled():

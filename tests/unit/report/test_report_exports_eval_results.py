@@ -85,8 +85,8 @@ def test_cases_with_errors_are_listed_but_not_counted(ordinary, tmp_path):
     failed = replace(broken, case=case._replace(id="y", input=CaseInput.FAILED))
     document = written(replace(ordinary, cases=lambda: [*cases, broken, failed]), tmp_path)
     assert document["not_evaluated"] == [
-        {"eval_id": "z", "input": "ok"},
-        {"eval_id": "y", "input": "failed"},
+        {"eval_id": "z", "input": "ok", "error": "error"},
+        {"eval_id": "y", "input": "failed", "error": "failed"},
     ]
     assert document["aggregate"] == written(ordinary, tmp_path)["aggregate"]
 

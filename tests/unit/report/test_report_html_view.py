@@ -319,6 +319,6 @@ def test_structural_warnings_are_at_the_top_of_reports(run):
     assert view_of(wrapped_run.without_values()).run["method"]["structural_warnings"] == []
 
 
-def test_run_without_gates_fails_if_ground_truth_is_invalid(run):
+def test_run_without_gates_has_errors_if_ground_truth_is_invalid(run):
     view = view_of(run(TRUTH, truth=[*TRUTH[:-1], {"id": "x", "total": float("inf")}])).run
-    assert (view["verdict"], view["failures"]) == ("fail", ["invalid_truth"])
+    assert (view["verdict"], view["failures"]) == ("error", ["invalid_truth"])

@@ -199,7 +199,7 @@ def test_case_without_ground_truth_is_an_error_of_evaluators_that_need_one():
 @pytest.mark.parametrize(
     ("option", "score", "errors"),
     [
-        pytest.param({"on_error": "zero"}, 0.0, 0, id="zero"),
+        pytest.param({"on_error": "zero"}, 0.0, 1, id="zero"),
         pytest.param({}, None, 1, id="undefined"),
     ],
 )

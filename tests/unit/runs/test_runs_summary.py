@@ -143,7 +143,7 @@ def changed(path, value):
         pytest.param(("format",), 3, "has format 3, .*update", id="newer-format"),
         pytest.param(("format",), ..., "has format None", id="missing-format"),
         pytest.param(("cases", "total"), "3", "cases.total must be an integer", id="column"),
-        pytest.param(("quality", "rqs"), None, "quality.rqs must be a number", id="null-metric"),
+        pytest.param(("quality", "rqs_max"), None, "quality.rqs_max must be a number", id="null-metric"),
         pytest.param(("quality", "depth"), "deep", "must be one of: leaf, top", id="word"),
         pytest.param(("attributes", "id", "interval"), ..., "interval is missing", id="half-an-interval"),
         pytest.param(("intervals", "micro_f1"), [0.5], "an array of two numbers", id="interval"),

@@ -186,7 +186,7 @@ def case_row(case: CaseResult) -> dict[str, Cell]:
         **stats.errors._asdict(),
         "vacuous": case.vacuous,
         **stats.counts._asdict(),
-        **{name: getattr(stats, name) for name in Rates._fields},
+        **{name: getattr(case, name) for name in Rates._fields},
         **qualities,
         "quality_flags": [*flags],
         "errors": stats.errors_count,

@@ -48,6 +48,8 @@ class EvalResults:
             for case in run.cases():
                 if case.score is None:
                     row: JsonObject = {"eval_id": case.id, "input": case.input}
+                    if case.error:
+                        row["error"] = case.error
                     if results := evaluator_rows(case):
                         row["evaluator_results"] = [*results]
                     not_evaluated.append(row)

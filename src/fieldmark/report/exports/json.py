@@ -69,6 +69,8 @@ def case_document(
     }
     if stats.vacuous:
         document["vacuous"] = True
+    if case.bounds is not None:
+        document |= {"error": case.error, "bounds": to_json(case.bounds)}
     if read.input is not CaseInput.OK:
         document["input"] = case.input
         if case.has_values:

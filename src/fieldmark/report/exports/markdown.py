@@ -20,7 +20,7 @@ from fieldmark.report.document import Document
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
 from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles
 from fieldmark.report.html.value_encoding import truncate
-from fieldmark.report.metric_titles import evaluator_note, rqs_formula
+from fieldmark.report.metric_titles import evaluator_note, failed_note, rqs_formula
 from fieldmark.report.render import counts_and_rates, document_markdown, headline
 from fieldmark.report.run_document import confidence_blocks, judge_blocks, slice_blocks
 from fieldmark.report.shown_run import ShownRun, gates_failed_first, provider_names
@@ -37,7 +37,12 @@ from fieldmark.report.tables import (
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
 
-_VERDICTS: Final = {"pass": "passed", "fail": "**failed**", "none": "no gates"}
+_VERDICTS: Final = {
+    "pass": "passed",
+    "fail": "**failed**",
+    "error": "**errors**",
+    "none": "no gates",
+}
 _ATTRIBUTES, _ATTRIBUTES_IN_SHORT, _CASES, _FIELDS = 25, 5, 10, 5
 _WARNINGS: Final = 5
 _MAX_LENGTH: Final = 120
@@ -140,7 +145,8 @@ def _head(run: ShownRun) -> list[str]:
     ]
     title = f"### {in_code(run.title)}: {_VERDICTS[run.summary.verdict]}"
     structural, _ = split_warnings(run.summary)
-    warnings = [f"> warning: {in_code(text, 500)}\n" for text in structural]
+    failed = filter(None, [failed_note(run.summary)])
+    warnings = [f"> warning: {in_code(text, 500)}\n" for text in (*structural, *failed)]
     return [title, "", *warnings, *gates, *([""] if gates else [])]
 
 

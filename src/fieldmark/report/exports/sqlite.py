@@ -23,7 +23,7 @@ from fieldmark.report.exports.common import (
     scalar,
 )
 from fieldmark.report.shown_run import ShownRun
-from fieldmark.report.tables import ATTRIBUTE_COLUMNS, ColumnType, attribute_cells
+from fieldmark.report.tables import ColumnType, attribute_cells, attribute_columns
 
 _TYPES: Final = {
     ColumnType.TEXT: "TEXT",
@@ -76,7 +76,8 @@ class Sqlite:
                         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN"
                     )
                     _write(database, "metrics", _METRICS, run.summary.headline.items())
-                    _write(database, "attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
+                    columns = attribute_columns(run.summary)
+                    _write(database, "attributes", columns, attribute_cells(run.summary))
                     rows = (row_cells(case_row(case), cases) for case in run.cases())
                     _write(database, "cases", cases, rows)
                     rows = (

@@ -30,9 +30,9 @@ from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.metric_titles import evaluator_note, rqs_formula
 from fieldmark.report.shown_run import ShownRun, gates_failed_first, provider_names
 from fieldmark.report.tables import (
-    ATTRIBUTE_COLUMNS,
     CONFIDENCE_COLUMNS,
     attribute_cells,
+    attribute_columns,
     confidence_rows,
     gate_text,
     outcome_text,
@@ -129,7 +129,7 @@ class Xlsx:
         with atomic_path(out) as path:
             book = Workbook(write_only=True)
             _sheet(book, "Summary", _METRIC_COLUMNS, _metrics(run))
-            _sheet(book, "Attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
+            _sheet(book, "Attributes", attribute_columns(run.summary), attribute_cells(run.summary))
             if run.summary.by:
                 names = slice_metrics(run.summary)
                 columns_of_slices = ("key", "value", "cases", names[0], "low", "high", *names[1:])

@@ -9,20 +9,22 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from fieldmark.compare.auto import comparator_for
+from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.quality import (
+    Quality,
     QualityBuckets,
     QualityMetrics,
-    RqsPart,
     bucket_table,
     rqs_parts,
 )
-from fieldmark.metrics.summary import QUALITY_EVALUATOR, Summary
+from fieldmark.metrics.summary import QUALITY_EVALUATOR, QualitySummary, Summary
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome, fact
 from fieldmark.model.rule import Rules
 from fieldmark.report.html.value_encoding import columnar, truncate
 from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.values.paths import PathError, covers, parse_path
+from fieldmark.values.records import to_json
 
 MAX_KEYS: Final = 2_000
 """The number of keys in each list on a page."""
@@ -63,15 +65,17 @@ def case_metrics(
     more = {name: len(paths) - limit for name, paths in keys.items() if len(paths) > limit}
     if len(compared) > limit:
         more["fields"] = len(compared) - limit
+    bounds: JsonObject = {} if case.bounds is None else {"bounds": to_json(case.bounds)}
     view: JsonObject = {
+        **bounds,
         "completeness": quality.completeness,
         "hallucination": quality.hallucination,
         "accuracy": quality.accuracy,
         "safety": quality.safety,
         "rqs": quality.rqs,
         "rqs_max": quality.rqs_max,
-        "parts": _parts(rqs_parts(QualityMetrics(*quality[:3]), counting, quality.safety)),
-        "judged": _SAFETY not in quality.flags,
+        "parts": _parts(quality, counting),
+        "judged": "not_evaluated" not in quality.flags.get(_SAFETY, ()),
         "sizes": {
             "present": sizes.both_non_null,
             "expected": sizes.expected_non_null,
@@ -91,7 +95,6 @@ def case_metrics(
 def run_quality(summary: Summary, comparators: Mapping[str, str]) -> JsonObject:
     """Return the sums of a run in the same form, with the attributes of each strategy pooled."""
     quality = summary.quality
-    metrics = QualityMetrics(quality.completeness, quality.hallucination, quality.accuracy)
     buckets = quality.buckets
     strategies: dict[str, list[int]] = {}
     for path, counts in summary.attributes.items():
@@ -108,8 +111,8 @@ def run_quality(summary: Summary, comparators: Mapping[str, str]) -> JsonObject:
         "safety": quality.safety,
         "rqs": quality.rqs,
         "rqs_max": quality.rqs_max,
-        "parts": _parts(rqs_parts(metrics, summary.rqs_counting, quality.safety)),
-        "judged": _SAFETY not in quality.flags,
+        "parts": _parts(quality, summary.rqs_counting),
+        "judged": "not_evaluated" not in quality.flags.get(_SAFETY, ()),
         "sizes": {
             "present": buckets.both_non_null,
             "expected": buckets.gt_non_null,
@@ -126,10 +129,15 @@ def run_quality(summary: Summary, comparators: Mapping[str, str]) -> JsonObject:
     }
 
 
-def _parts(parts: Sequence[RqsPart]) -> list[JsonValue]:
+def _parts(quality: Quality | QualitySummary, counting: CountingOptions) -> list[JsonValue]:
+    """Return the parts of the response quality score; none if an error makes it unknown."""
+    completeness, hallucination, accuracy, safety = quality[:4]
+    if completeness is None or hallucination is None or accuracy is None or safety is None:
+        return []
+    metrics = QualityMetrics(completeness, hallucination, accuracy)
     return [
         {"name": part.name, "weight": part.weight, "value": part.value, "product": part.product}
-        for part in parts
+        for part in rqs_parts(metrics, counting, safety)
     ]
 
 

@@ -26,14 +26,19 @@ from fieldmark.report.html.value_encoding import columnar
 from fieldmark.report.metric_titles import (
     METRIC_TITLES,
     RQS_DIGITS,
+    bounds_text,
     evaluator_note,
+    failed_note,
+    failed_text,
     flag_text,
+    metric_bounds,
     rqs_formula,
     vacuous_text,
 )
 from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import error_counts, slice_metrics, slice_rows
 from fieldmark.runs.case_result import CaseResult
+from fieldmark.runs.failed_cases import CaseBounds
 from fieldmark.values.paths import PathError, Wildcard, parse_path
 from fieldmark.values.records import to_json
 from fieldmark.values.text import plural
@@ -91,6 +96,7 @@ def metrics_view(summary: Summary) -> JsonObject:
     micro, shown = summary.micro, tiles(summary)
     return {
         "verdict": summary.verdict,
+        "failed": failed_note(summary),
         "failures": [failure.value for failure in summary.failures],
         "gates": [to_json(gate) for gate in gates_failed_first(summary)],
         "tiles": [tile.to_dict() for tile in shown],
@@ -114,7 +120,8 @@ _DIGITS: Final = 3
 class Tile:
     """A metric with its meaning and, if available, its confidence interval.
 
-    `flags` say why it means less than it seems to, such as `vacuous` or `not_evaluated`.
+    `flags` say why it means less than it seems to, such as `vacuous` or `not_evaluated`. `bounds`
+    are the bounds of a metric that errors leave unknown, and `failed` says how many cases failed.
     `vacuous_cases` are not in a mean that also rests on other cases.
     """
 
@@ -125,16 +132,22 @@ class Tile:
     maximum: float | None = None
     flags: tuple[str, ...] = ()
     vacuous_cases: int = 0
+    bounds: Interval | None = None
+    failed: str = ""
     digits: int = _DIGITS
 
     @property
     def note(self) -> str:
-        """The flags and the number of vacuous cases as text."""
-        return ", ".join(filter(None, (flag_text(self.flags), vacuous_text(self.vacuous_cases))))
+        """The flags, the number of vacuous cases and the bounds as text."""
+        intro = "with failed cases" if self.failed else "from"
+        bounds = bounds_text(self.bounds, intro) or self.failed
+        notes = flag_text(self.flags), vacuous_text(self.vacuous_cases), bounds
+        return ", ".join(filter(None, notes))
 
     def to_dict(self) -> JsonObject:
         """Return the tile as JSON for the page."""
-        flagged: JsonObject = {"note": self.note, "is_result": _PARTIAL.issuperset(self.flags)}
+        certain = not (self.flags or self.bounds or self.failed)
+        flagged: JsonObject = {"note": self.note, "is_result": certain}
         return {
             "label": self.label,
             "value": self.value,
@@ -146,8 +159,6 @@ class Tile:
         }
 
 
-_PARTIAL: Final = frozenset({"partial"})
-"""The flags of metrics that are results: some of the fields could not be compared."""
 _MEANINGS: Final = {
     "macro_f1_by_attribute": "mean over attributes",
     "macro_f1_by_case": "mean over cases",
@@ -188,6 +199,8 @@ def tiles(summary: Summary) -> list[Tile]:
             maximum=summary.quality.rqs_max if name == "rqs" else None,
             flags=flags.get(name, ()),
             vacuous_cases=summary.vacuous_cases.get(name, 0),
+            bounds=metric_bounds(summary, name),
+            failed=failed_text(summary),
             digits=RQS_DIGITS if name in of_rqs else _DIGITS,
         )
         for name, value in summary.evaluated.items()
@@ -197,7 +210,8 @@ def tiles(summary: Summary) -> list[Tile]:
     of_cases = [
         Tile(label="Perfect", value=cases.perfect / cases.scored if cases.scored else None,
              meaning=f"{cases.perfect:,} of {plural(cases.scored, 'case')}",
-             interval=intervals.get("perfect"), flags=nothing_scored),
+             interval=intervals.get("perfect"), flags=nothing_scored,
+             bounds=_perfect_bounds(summary), failed=failed_text(summary)),
         Tile(label="Coverage", value=cases.scored / cases.total if cases.total else None,
              meaning=f"{cases.scored:,} of {plural(cases.total, 'case')} scored"),
         Tile(label="Errors", value=max(cases.errors, summary.uncounted_errors),
@@ -208,9 +222,17 @@ def tiles(summary: Summary) -> list[Tile]:
     return [*first, *of_cases, *others]
 
 
+def _perfect_bounds(summary: Summary) -> Interval | None:
+    """Return the bounds of the share of perfect cases."""
+    bounds = summary.bounds
+    if bounds is None or bounds.low is None or bounds.high is None or not bounds.of:
+        return None
+    return bounds.low.cases.perfect / bounds.of, bounds.high.cases.perfect / bounds.of
+
+
 def case_tiles(case: CaseResult) -> list[Tile]:
     """Return the metrics of one case, its score first."""
-    quality, counting = case.quality, case.convention.counting
+    quality, counting, bounds = case.quality, case.convention.counting, case.bounds or CaseBounds()
     by_name = {
         name: Tile(
             label=_capitalized(METRIC_TITLES[name]),
@@ -218,18 +240,20 @@ def case_tiles(case: CaseResult) -> list[Tile]:
             meaning=_MEANINGS[name],
             maximum=quality.rqs_max if name == "rqs" else None,
             flags=quality.flags.get(name, ()),
+            bounds=getattr(bounds, name),
             digits=RQS_DIGITS if name == "rqs" else _DIGITS,
         )
         for name in QUALITY_METRICS
     }
-    f1 = Tile(label="F1", value=case.f1, meaning="precision and recall over all fields")
+    pooled = "precision and recall over all fields"
+    f1 = Tile(label="F1", value=case.f1, meaning=pooled, bounds=bounds.f1)
     if counting.primary is PrimaryScore.RQS:
         return [by_name.pop("rqs"), *by_name.values(), f1]
     label, meaning = _CASE_SCORES[counting.primary]
     flags = ("vacuous",) if case.vacuous else ()
-    score = Tile(label=label, value=case.score, meaning=meaning, flags=flags)
+    score = Tile(label=label, value=case.score, meaning=meaning, flags=flags, bounds=bounds.score)
     same = counting.primary is PrimaryScore.MACRO_F1_BY_CASE
-    if "safety" in quality.flags:
+    if "not_evaluated" in quality.flags.get("safety", ()):
         del by_name["safety"], by_name["rqs"]
     return [score, *([] if same else [f1]), *by_name.values()]
 
@@ -246,11 +270,14 @@ def _capitalized(title: str) -> str:
 def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[JsonValue]:
     """Return the metrics of all attributes, with intervals and standard deviations of the rates."""
     intervals = {} if summary.intervals is None else summary.intervals.attributes
+    bounds = summary.bounds
     lines: list[JsonValue] = []
     for path, metrics in worst_attributes(summary.attributes):
+        f1 = None if bounds is None else bounds.of_attribute(path, "f1")
         lines.append(
             {
                 "attribute": path,
+                **({} if f1 is None else {"f1_bounds": [*f1]}),
                 "comparator": comparators.get(path, ""),
                 **to_json(metrics),
                 **to_json(intervals.get(path, RateVariations())),

@@ -64,7 +64,7 @@ function runTable(rows) {
       { key: "title", title: "Run", cell: runCell },
       ...figures.map(metricColumn),
       { key: "cases", title: "Cases", format: "count" },
-      { key: "verdict", title: "Gates", cell: (run) => (["pass", "fail"].includes(run.verdict) ? verdictChip(run.verdict) : el("span", { class: "zero" }, run.verdict ? "none" : "–")) },
+      { key: "verdict", title: "Gates", cell: (run) => (["pass", "fail"].includes(run.verdict) ? verdictChip(run.verdict) : run.verdict === "error" ? el("span", { class: "bad" }, run.errors ? `${run.errors} of ${plural(run.cases, "case")} with errors` : "errors") : el("span", { class: "zero" }, run.verdict ? "none" : "–")) },
       { key: "status", title: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.saved && " · temporary") },
       { key: "convention", title: "Convention" },
       { key: "started_at", title: "Started", format: "time", css: "when" },
@@ -180,7 +180,7 @@ function filterBox(label, name, options) {
   return select(label, options, set(name), { id: `run-${name}`, value: state[name] });
 }
 const statusBox = filterBox("Status", "status", [["", "any"], ...["complete", "running", "interrupted", "failed", "corrupt"].map((word) => [word, word])]);
-const verdictBox = filterBox("Gates", "verdict", [["", "any"], ["pass", "pass"], ["fail", "fail"], ["none", "none"]]);
+const verdictBox = filterBox("Gates", "verdict", [["", "any"], ["pass", "pass"], ["fail", "fail"], ["error", "errors"], ["none", "none"]]);
 const conventionBox = filterBox("Convention", "convention", [["", "any"], ...page.conventions.map((word) => [word, word])]);
 const archiveBox = filterBox("Runs", "archived", [["", "current"], ["true", "archived"]]);
 const figureBox = el("div", { class: "control" }, el("span", null, "Metrics"), choice("Metrics", [["scores", "Scores"], ["quality", "Quality"]], state.figures || "scores", (value) => { state.figures = value === "scores" ? "" : value; remember(state); draw(); }));

@@ -15,13 +15,14 @@ export function trendChart({ steps, best, excluded, conclusion, runs_without_gai
   const short = (title) => { const text = title.split(" · ").at(-1); return text.length > 24 ? `${text.slice(0, 23)}…` : text; };
   const points = known.map(({ run, title, value, interval }) => ({ name: title, tick: short(title), value, interval, href: `/runs/${run}`, best: run === best, own: run === own }));
   const shape = (run) => points.some(({ href }) => href === `/runs/${run}`);
-  const legend = [own && shape(own) && "Large dot: this run.", best && shape(best) && `Ring: best run${best === own ? ", which is this run" : ""}.`].filter(Boolean).join(" ");
+  const legend = [known.some(({ errors }) => errors) && "Runs with errors are never the best.", own && shape(own) && "Large dot: this run.", best && shape(best) && `Ring: best run${best === own ? ", which is this run" : ""}.`].filter(Boolean).join(" ");
   return el("figure", { class: "panel trend-chart" }, heading && el("h3", null, heading), trendPlot(description, label, points),
     el("figcaption", { class: "quiet" }, `${description}. Convention ${convention}. ${legend}`, conclusion === "plateau" && ` Plateau: ${plural(without, "run")} without a gain.`, excluded > 0 && ` ${plural(excluded, "run")} not shown, because ${excluded === 1 ? "it is" : "they are"} incomplete or not comparable.`),
     behind([
       { key: "title", title: "Run" },
       { key: "started_at", title: "Started", format: "time" },
       { key: "value", title: label, format: "number", cell: ({ value }) => text(value) },
+      ...(known.some(({ errors }) => errors) ? [{ key: "errors", title: "Cases with errors", format: "count" }] : []),
       { key: "interval", title: "95% CI", align: "right", cell: ({ interval }) => interval && intervalText(interval) },
     ], known));
 }

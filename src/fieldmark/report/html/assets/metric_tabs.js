@@ -196,7 +196,11 @@ function sumTable(view) {
 }
 
 function rqsNote(view) {
-  return !view.judged && el("p", { class: "quiet rqs-note" }, "Safety was not evaluated and counts as 1.");
+  const bounds = view.bounds && view.bounds.rqs;
+  return [
+    bounds && el("p", { class: "notice" }, `An error makes the score unknown: it is from ${rate(bounds[0])} to ${rate(bounds[1])}.`),
+    !view.judged && el("p", { class: "quiet rqs-note" }, "Safety was not evaluated and counts as 1."),
+  ];
 }
 
 // The same sums over all cases of a run.

@@ -13,6 +13,7 @@ import { bothValues, shown } from "./values.js";
 const VERDICT_TEXTS = {
   pass: ["✓", "Passed", "All gates passed"],
   fail: ["✗", "Failed", ""],
+  error: ["✗", "Errors", ""],
 };
 
 export const FAILURE_TEXTS = {
@@ -20,6 +21,7 @@ export const FAILURE_TEXTS = {
   invalid_truth: "Some ground truth could not be read",
   unmet_selection: "No case matches some of the selected tags or ids",
   too_many_errors: "Too many cases have evaluation errors",
+  nothing_scored: "No case was scored",
   failed_evaluator: "An evaluator found none of its paths",
   gate_failed: "A gate failed",
 };
@@ -45,6 +47,7 @@ export function verdictPanel(run) {
       el("div", { class: "verdict-bar" },
         stackedBar(["pass", "partial", "fail"].map((name) => [name === "pass" && isVacuousRun(run) ? "ignored" : name, verdicts[name] || 0, name, casesHref({ verdict: name })]), { width: 400, height: 8 }),
         el("span", { class: "quiet" }, ["pass", "partial", "fail"].map((name, place) => [place > 0 && ", ", verdicts[name] ? el("a", { href: casesHref({ verdict: name }) }, `${whole(verdicts[name])} ${name}`) : `0 ${name}`]))),
+      run.failed && el("p", { class: "notice" }, `${run.failed}.`),
       leftOut(totals), run.verdict === "none" && el("p", { class: "quiet" }, "No gates are set for this run.")),
     run.gates.length > 0 && gateList(run.gates));
 }
@@ -88,11 +91,11 @@ function leftOut(totals) {
 }
 
 function gateList(gates) {
-  return el("ul", { class: "gates", "aria-label": "Gates" }, gates.map(({ name, kind, limit, value, passed, note }) =>
+  return el("ul", { class: "gates", "aria-label": "Gates" }, gates.map(({ name, kind, limit, value, passed, note, bounds }) =>
     el("li", { class: passed ? "gate passed" : "gate failed" },
       el("span", { class: "glyph", "aria-hidden": "true" }, passed ? "✓" : "✗"), spoken(passed ? "passed: " : "failed: "),
       el("span", { class: "gate-name" }, pathText(name)),
-      el("span", { class: "gate-value" }, value === null ? "undefined" : rate(value, 4)),
+      el("span", { class: "gate-value" }, bounds ? `between ${rate(bounds[0], 4)} and ${rate(bounds[1], 4)}` : value === null ? "undefined" : rate(value, 4)),
       el("span", { class: "quiet" }, `must be ${kind === "max" ? "at most" : "at least"} ${limit}`),
       note && el("span", { class: "quiet" }, shown(note)))));
 }
