@@ -243,7 +243,7 @@ def threshold_for(
 
 def _rate(row: JudgeAgreement, metric: str) -> float:
     value: float | None = getattr(row.rates, metric)
-    return -1.0 if value is None else value
+    return -inf if value is None else value
 
 
 def cross_validate(

@@ -208,7 +208,7 @@ class CaseSample:
     ) -> None:
         """Add many cases, given as their ids, outcomes and metrics in the same order."""
         self.cases += len(ids)
-        limit = 1 << self._threshold.bits
+        bits = self._threshold.bits
         further: list[SampledCase] = []
         try:
             checksums = [*map(crc32, map(str.encode, ids))]
@@ -217,7 +217,7 @@ class CaseSample:
         draws = [checksum * _MIX & 0xFFFFFFFF for checksum in checksums]
         sums: dict[int, CaseSums] = {}  # many cases share their statistics
         for index, draw in enumerate(draws):
-            if draw >= limit:
+            if draw >> bits:
                 continue
             block, own = blocks[index], stats[index]
             cells: Sequence[int] = block.cells

@@ -470,7 +470,7 @@ class Summary:
         vacuous = {
             "mean_score": nothing_scored,
             "macro_f1_by_attribute": self.macro.by_attribute.vacuous,
-            "macro_f1_by_case": self.macro.by_case.vacuous or (nothing_scored and nothing_compared),
+            "macro_f1_by_case": self.macro.by_case.vacuous or nothing_compared,
             "micro_f1": nothing_compared,
         }
         flags: dict[str, tuple[str, ...]] = {

@@ -105,19 +105,27 @@ def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ..
     """Return the properties of a node for the kernel, in the order of `plan_nodes.c`."""
     compares_items = node.walks and list in node.container_types
     is_registered = node.base >= 0
-    flags = 0
+    is_leaf = node.walks or node.mode is NodeMode.LEAF
+    conditions: dict[int, object] = {
+        _WALKS: node.walks,
+        _LEAF: is_leaf and plain_presence and not (node.ignored or node.any_of or node.tokens),
+        _TRUTH_ONLY: node.truth_only,
+        _SKIPPED: node.mode is NodeMode.SKIP,
+        _EXACT: type(node.comparator) is Exact,
+    }
     min_weight = one_sided = _UNSUPPORTED
     fields = select = align_rest = None
     aligner = node.aligner
     if compares_items and isinstance(aligner, SimilarityAligner):
-        flags |= _ALIGNS
-        rules = None
-        if node.aligned_by_rules:
-            flags |= _RULED
-            rules = node.item_node
-            flags |= _WHOLE_RULE if rules is None or rules.whole_comparator else 0
-        flags |= _ORDERS_SERIES if node.orders_series else 0
-        flags |= _GREEDY if aligner.selection is GREEDY else 0
+        ruled = node.aligned_by_rules
+        rules = node.item_node if ruled else None
+        conditions |= {
+            _ALIGNS: True,
+            _RULED: ruled,
+            _WHOLE_RULE: ruled and (rules is None or rules.whole_comparator),
+            _ORDERS_SERIES: node.orders_series,
+            _GREEDY: aligner.selection is GREEDY,
+        }
         select = partial(select_few, method=aligner.selection)
         align_rest = _rest_alignment(aligner, rules)
         match_fields, threshold, measure, equality = aligner.item_similarity
@@ -127,18 +135,11 @@ def _described(node: AttributeNode, *, plain_presence: bool) -> tuple[object, ..
         if match_fields is not None:
             one_sided = threshold
             fields = tuple(field.encode("utf-8", "surrogatepass") for field in match_fields)
-    is_leaf = node.walks or node.mode is NodeMode.LEAF
-    if is_leaf and plain_presence and not (node.ignored or node.any_of or node.tokens):
-        flags |= _LEAF
-    flags |= _EXACT if type(node.comparator) is Exact else 0
-    flags |= _WALKS if node.walks else 0
-    flags |= _TRUTH_ONLY if node.truth_only else 0
-    flags |= _SKIPPED if node.mode is NodeMode.SKIP else 0
     rule = node.leaf_comparator
     leaf_rule = None if rule is None else getattr(rule, "item_leaves", False)
     limits = getattr(rule, "leaf_limits", _NO_LIMITS)
     return (
-        flags,
+        sum(flag for flag, holds in conditions.items() if holds),
         node.base,
         is_registered and node.matches_equal_text,
         is_registered and node.matches_equal_numbers,

@@ -180,7 +180,7 @@ class Plan:
             outcomes.comparisons[len(outcomes.cells)] = Comparison.differs(Reason.INVALID_PATH)
             outcomes.cells.append(node.register() | _INVALID_PATH_FACT)
         if self._root is not None:
-            root = self._root if expected.__class__ is dict else self._whole_document
+            root = self.root_of(expected)
             # An empty object is a document without fields.
             before = MISSING if expected == {} else expected
             after = MISSING if candidate == {} else candidate

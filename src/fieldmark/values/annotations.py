@@ -66,7 +66,7 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """A finite number in a range; `gt` and `lt` are not part of it.
+    """A finite number in a range; `gt` is not part of it.
 
     >>> Range(ge=0, le=1).problem(1.5)
     'must be a number from 0 to 1, got 1.5'
@@ -77,7 +77,6 @@ class Range:
     ge: float | None = None
     gt: float | None = None
     le: float | None = None
-    lt: float | None = None
     noun: str = "a number"
 
     def problem(self, value: object) -> str:
@@ -88,7 +87,6 @@ class Range:
                 and (self.ge is None or value >= self.ge)
                 and (self.gt is None or value > self.gt)
                 and (self.le is None or value <= self.le)
-                and (self.lt is None or value < self.lt)
             )
             if within:
                 return ""
@@ -106,8 +104,6 @@ class Range:
             yield f"greater than {_number(self.gt)}"
         if self.le is not None and self.ge is None:
             yield f"{'' if self.gt is not None else 'of '}at most {_number(self.le)}"
-        if self.lt is not None:
-            yield f"less than {_number(self.lt)}"
 
     def to_schema(self) -> JsonObject:
         """Return the keywords of JSON Schema for the constraint."""
@@ -115,7 +111,6 @@ class Range:
             "minimum": self.ge,
             "exclusiveMinimum": self.gt,
             "maximum": self.le,
-            "exclusiveMaximum": self.lt,
         }
         return {name: limit for name, limit in keywords.items() if limit is not None}
 
@@ -319,7 +314,7 @@ def constraints_of(annotation: object) -> tuple[Constraint, ...]:
     """Return the constraints of a type.
 
     >>> constraints_of(Annotated[float, Range(ge=0)])
-    (Range(ge=0, gt=None, le=None, lt=None, noun='a number'),)
+    (Range(ge=0, gt=None, le=None, noun='a number'),)
     """
     # Much faster than an instance check of the protocol.
     constraints = (part for part in metadata_of(annotation) if hasattr(part, "problem"))

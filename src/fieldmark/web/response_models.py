@@ -85,7 +85,7 @@ def _model_type(annotation: object) -> object:
         kind = GenericAlias(origin, items)
     for limit in constraints_of(annotation):
         if isinstance(limit, Range):
-            kind = Annotated[kind, Field(ge=limit.ge, gt=limit.gt, le=limit.le, lt=limit.lt)]
+            kind = Annotated[kind, Field(ge=limit.ge, gt=limit.gt, le=limit.le)]
     return kind
 
 

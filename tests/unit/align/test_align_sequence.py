@@ -18,6 +18,11 @@ def aligned(expected, candidate, rules=None):
     return [pair[:2] for pair in Sequence().align(expected, candidate, rules).pairs]
 
 
+def test_equal_items_have_a_similarity_of_1():
+    alignment = Sequence().align([1, [5, 5], 3], [1, [5, 6], 3])
+    assert alignment.pairs == [(0, 0, 1.0), (1, 1, 0.5), (2, 2, 1.0)]
+
+
 @pytest.mark.parametrize(
     ("expected", "candidate", "pairs"),
     [

@@ -36,6 +36,7 @@ MATCHING = [
     pytest.param("organisation of the centre", "organization of the center", id="british-spelling"),
     pytest.param("Amoxicillin", "Amoxicilin", id="doubled-letter"),
     pytest.param("seperate", "separate", id="misspelled"),
+    pytest.param("kilogrms", "kilograms", id="misspelled-unit"),
     pytest.param("Fragi1e", "Fragile", id="letter-recognized-as-digit"),
     pytest.param("paper clip", "paperclip", id="compound"),
     pytest.param("installation of windows", "windows installed", id="derived-word"),
@@ -72,6 +73,7 @@ DIFFERENT = [
     pytest.param("two m", "2,000,000", id="letter-after-a-number-word-is-no-scale"),
     pytest.param("blossoms", "b10550ms", id="too-many-digits-in-a-word"),
     pytest.param("Amoxicilin Amoxicilin", "Amoxicillin", id="one-counterpart-for-two-words"),
+    pytest.param("milliliters", "millimeters", id="units-that-differ-in-one-letter"),
     pytest.param("boarding", "boasting", id="words-with-the-same-beginning-and-ending"),
 ]  # fmt: skip
 
@@ -91,6 +93,11 @@ def test_different_meaning_is_not_similar(expected, candidate):
 def test_abbreviation_counts_as_much_as_its_long_form():
     similarity = lexical_similarity("Street blue", "Street red")
     assert lexical_similarity("St. blue", "Street red") == pytest.approx(similarity)
+
+
+def test_compound_is_equal_to_its_parts():
+    assert lexical_similarity("blue paper clip", "paperclip, blue") == 1.0
+    assert lexical_similarity("paperclip, blue", "blue paper clip") == 1.0
 
 
 def test_factor_before_a_measure_may_be_a_number_of_pieces():

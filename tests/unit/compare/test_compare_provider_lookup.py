@@ -10,6 +10,7 @@ from fieldmark.compare.provider_lookup import (
     is_repeatable,
     with_memos,
     with_provider_options,
+    with_sources,
 )
 from fieldmark.compare.semantic import Semantic
 from fieldmark.judges.similarity_providers import PythonProvider
@@ -66,6 +67,18 @@ def test_comparators_with_equal_providers_share_a_memo():
     shared = with_memos(Rules(default=Semantic(), fields=fields), make_memo)
     assert [memo.provider for memo in made] == [first, other]
     assert shared.default == Semantic()
+
+
+def test_only_comparators_that_ask_a_provider_get_another_source():
+    remote = Semantic(provider=PythonProvider(function="m:f"))
+    fields = tuple(
+        Rule(path=name, comparator=comparator)
+        for name, comparator in (("a", remote), ("b", Semantic()), ("c", PlugIn()))
+    )
+    changed = with_sources(Rules(fields=fields), Memo)
+    first, second, third = (rule.comparator for rule in changed.fields)
+    assert first.source == Memo(remote.provider)
+    assert (second, third) == (Semantic(), PlugIn())
 
 
 @dataclass(frozen=True)

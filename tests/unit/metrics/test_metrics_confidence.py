@@ -152,6 +152,20 @@ def test_too_few_cases_are_said(correct, wrong, note):
     assert (found.targets["0.99"].threshold is None) == bool(note)
 
 
+def test_one_case_is_enough_for_a_precision_of_5_percent():
+    found = confidence_figures({(0.9, False): 1}, [0.05])
+    assert found.targets["0.05"].note == "precision not reached"
+
+
+def test_curves_of_attributes_have_at_most_20_points():
+    table, tally = AttributeTable(), ConfidenceTally()
+    for number in range(1, 200):
+        tally.add(*case(table, ("a", Outcome.MATCH, number / 200)))
+    found = summarize_confidence(tally, ConfidenceOptions())
+    assert len(found.attributes["a"].curve) == 20
+    assert len(found.pooled.curve) == 100
+
+
 def test_coverage_is_a_share_of_all_values_also_of_those_without_a_confidence():
     found = confidence_figures({(0.9, True): 300, (None, True): 100}, [0.99])
     assert (found.targets["0.99"].coverage, found.curve[-1].coverage) == (0.75, 0.75)

@@ -145,6 +145,25 @@ def test_only_the_highest_scoring_detections_of_an_image_count():
     assert coco_ap(truths[:1], late, settings=alone)["AP50"] == 0.0
 
 
+def test_mean_of_each_curve_is_its_average_precision():
+    large = (50, 50, 200, 200)
+    metrics = coco_ap(truth((0, 0, 10, 10), large), found(large))
+    curves = metrics["precision_by_recall"]
+    assert {name: np.mean(curve) for name, curve in curves.items()} == pytest.approx(
+        {name: metrics[name] for name in ("AP", "AP50", "AP75")}, abs=1e-4
+    )
+
+
+def test_crowd_is_marked_by_true_or_1():
+    box, other = (0, 0, 10, 10), (50, 0, 10, 10)
+    marked, numbered, plain = (
+        coco_ap([*truth(box), *truth(other, iscrowd=crowd)], found(box, other))
+        for crowd in (True, 1, False)
+    )
+    assert marked == numbered
+    assert marked["AR1"] == 1.0 > plain["AR1"]
+
+
 def test_custom_thresholds_and_ranges():
     settings = CocoSettings(iou_thresholds=(0.3,), areas={"tiny": (0, 1)})
     metrics = coco_ap(truth((0, 0, 10, 10)), found((0, 0, 10, 4)), settings=settings)

@@ -366,6 +366,17 @@ def test_runs_may_number_their_attributes_differently():
     assert pairs.shifts == {("match", "absent"): 1, ("absent", "match"): 1}
 
 
+def test_parts_of_a_run_may_number_their_attributes_differently():
+    pairs = PairedCases()
+    for path in ("a", "b"):
+        table = AttributeTable()
+        counter = CaseCounter(DEFAULT_CONVENTION, table)
+        blocks = [block_of([(path, word)], table) for word in ("wrong", "match")]
+        pairs.add(path, *(CaseInRun(block=b, stats=counter.stats(b), table=table) for b in blocks))
+    changes = pairs.changed(Direction.IMPROVED)
+    assert [each.path for change in changes for each in change.fields] == ["a", "b"]
+
+
 def test_cases_with_the_same_cells_may_have_other_list_items():
     pairs, table = PairedCases(), AttributeTable()
     counter = CaseCounter(DEFAULT_CONVENTION, table)

@@ -101,6 +101,7 @@ def test_defined_metric_has_no_note():
         pytest.param("attributes.totl.recall", "attributes.total.recall", id="attribute"),
         pytest.param("micro", "micro", id="group-is-not-a-metric"),
         pytest.param("macro_f1", "macro_f1_by_attribute", id="start-of-a-name"),
+        pytest.param("net.recall", "attributes.net.recall", id="attribute-not-its-end"),
         pytest.param("convention.version", None, id="convention-is-not-a-metric"),
         pytest.param("quality.flags.safety", None, id="flag-is-not-a-metric"),
         pytest.param("macro.by_case.vacuous", None, id="boolean-is-not-a-metric"),
@@ -137,6 +138,39 @@ def test_gate_on_an_evaluator():
     summary = {"evaluators": {"house.rule": {"mean_score": 0.4}}}
     gate = Gate(name="evaluators.house.rule.mean_score", limit=0.5, kind=GateKind.MAX)
     assert check_gate(gate, summary).passed
+
+
+SLICED = {"slices": {"vendor=acme": {"micro": {"f1": 0.9}}, "vendor=odd": None}}
+
+
+def test_gate_on_a_slice():
+    gate = Gate(name='slices["vendor=acme"].micro.f1', limit=0.8)
+    assert check_gate(gate, SLICED).value == 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        pytest.param("vendor=acne", "did you mean 'vendor=acme'", id="similar-name"),
+        pytest.param("page=1", "no case is in this slice", id="other-name"),
+    ],
+)
+def test_unknown_slice_is_rejected(name, hint):
+    with pytest.raises(OptionError, match=f"unknown slice '{name}'; {hint}"):
+        check_gate(Gate(name=f'slices["{name}"].micro.f1', limit=0.8), SLICED)
+
+
+def test_vacuous_quality_metric_is_not_the_count_of_the_same_name():
+    summary = {
+        "errors_by_type": {"hallucination": 0},
+        "quality": {"hallucination": 0.0, "flags": {"hallucination": ["vacuous"]}},
+    }
+    count, rate = (
+        check_gate(Gate(name=f"{group}.hallucination", limit=0, kind=MAX), summary)
+        for group in ("errors_by_type", "quality")
+    )
+    assert (count.passed, count.note) == (True, "")
+    assert (rate.passed, rate.note) == (False, "nothing was scored")
 
 
 MISSED = GateResult(name="f1", kind=MIN, limit=1, value=0, passed=False)

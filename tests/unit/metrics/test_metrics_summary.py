@@ -79,6 +79,24 @@ def test_run_with_nothing_expected_is_vacuously_perfect():
     assert macro.by_attribute == macro.by_case == MacroMean(None, None, 1.0, vacuous=True)
 
 
+NOTHING = (("a", "null-null"),)
+MEANS = {"mean_score", "macro_f1_by_attribute", "macro_f1_by_case"}
+
+
+@pytest.mark.parametrize(
+    ("cases", "convention", "flags"),
+    [
+        pytest.param([(("a", "match"),), NOTHING], "taxonomy", set(), id="something-compared"),
+        pytest.param([NOTHING], "taxonomy", {*MEANS, "micro_f1"}, id="zero-for-nothing"),
+        pytest.param([NOTHING], "confusion", MEANS, id="one-for-nothing-and-no-micro-f1"),
+        pytest.param([NOTHING, (("a", "error"), ("b", "match"))], "confusion", {"mean_score", "macro_f1_by_case"}, id="failed-case"),
+    ],
+)  # fmt: skip
+def test_headline_metrics_with_nothing_behind_them_are_flagged(cases, convention, flags):
+    summary = summary_of(*cases, convention=convention)
+    assert summary.flags.keys() & summary.headline.keys() == flags
+
+
 def test_run_without_a_scored_case_has_no_score():
     summary = summary_of()
     assert (summary.macro_f1_by_attribute, summary.macro_f1_by_case) == (None, None)

@@ -10,8 +10,10 @@ from rich.console import Console
 
 import fieldmark as fm
 from fieldmark.errors import ConfigError
+from fieldmark.plan import compile_plan
 from fieldmark.report.case_view import case_view
 from fieldmark.report.html.tree import case_tree
+from fieldmark.rules.rules_file import read_rules
 from fieldmark.runs.stored_run import open_run
 
 ENTRIES = {"align": "entries"}
@@ -127,6 +129,18 @@ def outcomes_of(expected, candidate, rules, **settings):
 )  # fmt: skip
 def test_values_of_a_map_are_aligned_by_content(expected, candidate, rules, outcomes):
     assert outcomes_of(expected, candidate, rules) == outcomes
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "items"),
+    [
+        pytest.param({"p": {"1": ANN}}, {"p": 7}, [(0, "p[]", "1", None, None)], id="expected"),
+        pytest.param({"q": 7}, {"p": {"1": ANN}}, [(1, "p[]", None, "1", None)], id="candidate"),
+    ],
+)
+def test_entry_without_a_counterpart_has_a_key_on_its_own_side(expected, candidate, items):
+    plan = compile_plan(read_rules({"p": ENTRIES}).rules)
+    assert plan.compare(expected, candidate).items == items
 
 
 @pytest.mark.parametrize(

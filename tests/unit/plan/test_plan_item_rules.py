@@ -22,6 +22,8 @@ from fieldmark.compare.iou import Iou
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.semantic import Semantic
 from fieldmark.compare.wrappers import AnyOf
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.outcome import Reason
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan
 
@@ -225,6 +227,15 @@ def test_many_values_are_as_similar_as_single_pairs(comparator, expected, candid
     )
     found = rule_similarities(expected, candidate)
     assert found.tolist() == [[one.similarity(other) for other in candidate] for one in expected]
+
+
+def test_leaves_that_cannot_be_compared_are_not_similar():
+    class Failing(Exact):
+        def compare(self, _expected, _candidate):
+            return Comparison.error(Reason.PROVIDER_FAILED)
+
+    leaves = [RuledLeaf(value, Failing()) for value in (1, 2)]
+    assert leaves[0].similarity(leaves[1]) == 0.0
 
 
 @comparators

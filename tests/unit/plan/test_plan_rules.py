@@ -106,6 +106,11 @@ SHIFTED = {"l": [{"a": 2, "b": 2}, {"a": 1, "b": 1}]}
             id="whole-list-without-the-item",
         ),
         pytest.param(
+            {"l[0].**": IGNORE},
+            {"l[].a": ["ignored", "match"], "l[].b": ["ignored", "match"]},
+            id="all-fields-of-an-item-are-no-field",
+        ),
+        pytest.param(
             {"l[7].a": EXACT},
             {"l[].a": ["match", "match"], "l[].b": ["match", "match"]},
             id="item-that-does-not-exist",
@@ -118,6 +123,12 @@ def test_field_with_an_index_is_paired_by_index_and_counted_there_only(rules, at
     for field in result.fields:
         found.setdefault(field.attribute, []).append(field.outcome)
     assert found == attributes
+
+
+def test_configured_field_is_counted_once_beside_a_pattern_for_all_fields():
+    rules = {"scope": "configured", "fields": {"**": EXACT, "a": LOOSE}}
+    fields = fm.compare({"a": "X", "b": 1}, {"a": "x", "b": 1}, rules=rules).fields
+    assert [(field.path, field.outcome) for field in fields] == [("a", "match"), ("b", "match")]
 
 
 def test_other_items_keep_their_indexes_without_an_item_that_is_a_field():

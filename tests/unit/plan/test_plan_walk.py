@@ -256,7 +256,7 @@ def test_documents_without_keys_are_vacuous():
 
 def test_list_that_was_compared_earlier_is_added_by_the_path_of_its_items():
     plan = compile_plan(rules_of(Exact(), "notes"))
-    expected = {"orders": [{"items": [1, None]}], "notes": [1]}
+    expected = {"orders": [{"items": [1, None]}, {}, "none"], "notes": [1]}
     for path, document in (("orders[].items[]", expected), ("notes[]", expected), ("[]", ["a"])):
         plan.add_list(path, document)
     lists = {path: aligner.name for path, aligner in plan.lists().items()}

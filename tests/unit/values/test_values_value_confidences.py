@@ -75,6 +75,13 @@ def test_anything_else_is_no_confidence(value):
             id="a number above 1 means that all are percentages",
         ),
         pytest.param(
+            {"a": {"value": 1, "confidence": 1.5}, "b": {"value": 2, "confidence": 1}},
+            None,
+            {"a": 1, "b": 2},
+            {"a": 0.015, "b": 0.01},
+            id="percentages may be small",
+        ),
+        pytest.param(
             {"a": {"value": 1, "confidence": 0.9, "page": 2, "boundingBox": [1]}},
             None,
             {"a": 1},

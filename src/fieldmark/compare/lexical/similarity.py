@@ -394,8 +394,8 @@ def _form_similarity(token: TextToken, other: TextToken) -> float:
     for short, long in ((token, second), (other, first)):
         if len(short.word) == 1 and short.dotted and long.startswith(short.word):
             return _FORM
-    if not (first.isalpha() and second.isalpha()):
-        return 0.0
+    if not (first.isalpha() or second.isalpha()):
+        return 0.0  # two units or phrases, such as "milliliters" and "millimeters"
     if (token.dotted and _shortens(written, typed)) or (other.dotted and _shortens(typed, written)):
         return _FORM
     if _spelling(first) == _spelling(second) or _without_umlauts(written) == _without_umlauts(
@@ -462,4 +462,4 @@ def _is_misspelling(word: str, other: str) -> bool:
     if min(len(word), len(other)) < _MIN_TYPO or word[0] != other[0]:
         return False
     tails = word[-_TYPO_TAIL + 1 :] == other[-_TYPO_TAIL + 1 :]
-    return tails and OSA.distance(word, other, score_cutoff=1) == 1
+    return tails and OSA.distance(word, other) == 1

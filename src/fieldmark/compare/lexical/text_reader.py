@@ -301,15 +301,19 @@ def _read_number_words(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 _HUNDRED: Final = 100
+_SOIXANTE: Final = 60
+"""The only tens to which numbers from 10 to 19 are added, as in "soixante-dix"."""
 _NUMBER_WORDS: Final = frozenset((*CARDINALS, *ORDINALS, "a", "an", "half", "dozen"))
 """Words with which a number can begin."""
 
 
-def _can_add(total: Fraction, part: Fraction) -> bool:
-    """Whether a number word can continue a number: "twenty one", but not "one two"."""
-    if not part:
-        return total > 0
-    return part % _HUNDRED == 0 or (part % 10 == 0 and part % _HUNDRED >= 20)  # noqa: PLR2004
+def _can_add(value: Fraction, number: int) -> bool:
+    """Whether a number can continue another: "twenty one", but not "one two" or "twenty twenty"."""
+    tens = value % _HUNDRED
+    if not tens:
+        return value > 0
+    ones = 20 if tens == _SOIXANTE else 10
+    return tens % 10 == 0 and tens != 10 and number < ones  # noqa: PLR2004
 
 
 def _number_words(pieces: Sequence[Piece], start: int) -> tuple[Fraction | None, int]:
@@ -336,7 +340,7 @@ def _number_words(pieces: Sequence[Piece], start: int) -> tuple[Fraction | None,
         if current == "and" and part >= _HUNDRED and word(at + 1) in CARDINALS:
             at += 1
             continue
-        if current in CARDINALS and (not known or _can_add(total, part)):
+        if current in CARDINALS and (not known or _can_add(total + part, CARDINALS[current])):
             part += CARDINALS[current]
         elif current in SCALES and len(current) > 1 and known:
             factor = SCALES[current]
@@ -368,9 +372,8 @@ def _number_words(pieces: Sequence[Piece], start: int) -> tuple[Fraction | None,
     ):
         return value * FRACTIONS[current], at + 1
     ordinal = current in ORDINALS and value % 10 == 0
-    unit = current == "second" and start > 0 and pieces[start - 1].token is not None
     third_party = current == "third" and word(at + 1).startswith("part")
-    if ordinal and not unit and not third_party:
+    if ordinal and not third_party:
         return value + ORDINALS[current], at + 1
     if not known:
         if current == "half" and word(at + 1) in {"a", "an", "of"}:
