@@ -437,3 +437,25 @@ def test_comparison_leaves_failed_cases_out_and_says_how_many(two_runs, command)
     assert "drop of mean_score is between -0." in gated.out
     allowed = command("diff", *two_runs, "--max-drop", "mean_score=0.5")
     assert allowed.code == 0, allowed
+
+
+def test_detection_metrics_leave_failed_cases_out(folder, command, server):
+    code_judge("exit-code")(folder, server.url, server)
+    spec = json.loads((folder / "t.eval.json").read_text("utf-8"))
+    box, other = [0, 0, 10, 10], [50, 50, 60, 60]
+    spec["cases"] = [
+        {
+            "id": f"c{n:02}",
+            "expected": {"n": n, "regions": [{"box": box}]},
+            "candidate": {"n": n, "regions": [{"box": box if n < FAILED else other}]},
+        }
+        for n in range(CASES)
+    ]
+    detection = {"name": "boxes", "type": "detection_ap", "boxes": "regions[].box"}
+    spec["evaluators"] = [detection, *spec["evaluators"]]
+    (folder / "t.eval.json").write_text(json.dumps(spec), "utf-8")
+    done = command("eval", "t.eval.json", "--out", "run", "--max-errors", 99,
+                   "--min", "evaluators.boxes.metrics.AP50=0.5")  # fmt: skip
+    assert done.code == 1, done
+    assert metrics_of(folder)["evaluators"]["boxes"]["metrics"]["AP50"] == 1.0
+    assert "evaluators.boxes.metrics.AP50 is 1.0000, without known bounds" in done.out
