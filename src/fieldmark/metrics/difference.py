@@ -470,7 +470,7 @@ class MetricDifference:
     word: DiffVerdict
     improved: int
     worse: int
-    differing: int = 0
+    differing: int
     cases_needed: int | None = None
     less_is_better: bool = False
 

@@ -322,10 +322,10 @@ def _has_opposite_sign(expected: _TextForms, candidate: _TextForms) -> bool:
     return expected.amount == -candidate.amount
 
 
-def _ratio(expected: _TextForms, candidate: _TextForms) -> Decimal:
-    """Divide the larger amount by the smaller; return 0 if either is 0 or not an amount."""
+def _ratio(expected: _TextForms, candidate: _TextForms) -> Decimal | None:
+    """Divide the larger amount by the smaller; return `None` if either is 0 or not an amount."""
     if not (expected.amount and candidate.amount):
-        return Decimal(0)
+        return None
     smaller, larger = sorted((abs(expected.amount), abs(candidate.amount)))
     return larger / smaller
 
@@ -395,7 +395,7 @@ def _is_truncated(expected: _TextForms, candidate: _TextForms) -> bool:
 def _has_same_words(expected: _TextForms, candidate: _TextForms) -> bool:
     if len(expected.letters) != len(candidate.letters):
         return False
-    return expected.words == candidate.words and len(expected.words) > 1
+    return expected.words == candidate.words != ()
 
 
 def _has_similar_characters(expected: _TextForms, candidate: _TextForms) -> bool:

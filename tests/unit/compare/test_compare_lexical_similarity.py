@@ -26,6 +26,7 @@ MATCHING = [
     pytest.param("Smith & Sons Ltd", "Smith and Sons Limited", id="ampersand"),
     pytest.param("Acme Inc.", "Acme", id="missing-company-form"),
     pytest.param("HM Revenue & Customs", "HMRC", id="acronym-with-an-acronym"),
+    pytest.param("HM Customs", "HMC", id="acronym-of-two-words"),
     pytest.param("cash on delivery", "COD", id="acronym-with-a-function-word"),
     pytest.param("St. Mary, Oak St.", "Saint Mary, Oak Street", id="abbreviation-with-two-meanings"),
     pytest.param("Los Angeles, CA", "Los Angeles, California", id="state"),

@@ -10,6 +10,7 @@ from sampled_runs import Run, drawn
 
 from fieldmark.metrics.case_sample import STEP, CaseSample, Threshold, steps
 from fieldmark.metrics.case_score import CaseCounter
+from fieldmark.metrics.conventions import DEFAULT_CONVENTION
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.outcomes import AttributeTable
 
@@ -41,6 +42,18 @@ def test_cases_are_added_one_by_one_or_many_at_a_time():
         sample.add_all(ids, blocks[part], [*map(counter.stats, blocks[part])])
     assert sample.cases == 900
     assert sample.rows() == run.sample.rows()
+
+
+def test_long_case_is_sampled_whether_or_not_its_cells_were_counted():
+    table = AttributeTable()
+    counted, other = (block_of([("a", "match"), ("b", "wrong")] * 40, table) for _ in range(2))
+    stats = CaseCounter(DEFAULT_CONVENTION, table).stats(counted)
+    samples = [CaseSample(table), CaseSample(table)]
+    for sample, block in zip(samples, (counted, other), strict=True):
+        sample.add("case", block, stats)
+    [row], [other_row] = (sample.rows() for sample in samples)
+    assert row == other_row
+    assert row.times.tolist() == [40, 40]
 
 
 def test_merged_sample_keeps_the_attributes_of_its_cases():

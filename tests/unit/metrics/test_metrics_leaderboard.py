@@ -156,6 +156,7 @@ def difference(word):
         word=DiffVerdict(word),
         improved=0,
         worse=0,
+        differing=0,
     )
 
 

@@ -76,6 +76,7 @@ WIDE_ROWS = [{**row, "unit": "piece", "tax": 19} for row in ROWS]
             {"other_row": 1},
             id="one-value-of-another-row",
         ),
+        pytest.param(["a", "b", "c", "d"], ["b", "c", "x", "d"], {"item_offset": 3}, id="unknown-text-after-an-offset"),
         pytest.param([7, 8, 9], [8, 7, 9], {"item_order": 2}, id="two-numbers-exchanged"),
         pytest.param(
             ["a", "b", "c", "d"], ["b", "c", "d"], {"item_offset": 3, "missing_item": 1}, id="first-text-missing"

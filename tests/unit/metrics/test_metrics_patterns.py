@@ -24,6 +24,7 @@ TRUE, FALSE = ("true", "Yes", "y", "1", "on"), ("false", "No", "n", "0", "off")
         pytest.param("25/03/2024", "2024-03-25", "date_format", id="only-one-order-is-possible"),
         pytest.param("2024-03-02", "2024-05-09", "different", id="another-date-is-no-typo"),
         pytest.param("A-17", "A\N{EN DASH}17", "dash", id="dash"),
+        pytest.param("!!", "??", "different", id="no-words"),
         pytest.param("\N{MINUS SIGN}5", "-5", "dash", id="minus-sign"),
         pytest.param("Buyer's risk", "Buyer\N{RIGHT SINGLE QUOTATION MARK}s risk", "dash", id="apostrophe"),
         pytest.param("1234.37", "1230", "different", id="ten-is-no-decimal"),

@@ -34,6 +34,7 @@ def test_a_change_is_never_shown_as_none(before, after, text):
         word=DiffVerdict.NOT_PROVEN,
         improved=0,
         worse=0,
+        differing=0,
     )
     assert change_text(metric) == text
 

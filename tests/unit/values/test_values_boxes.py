@@ -23,6 +23,7 @@ NAN, INFINITY = float("nan"), float("inf")
         pytest.param({"format": "xywh", "coordinates": [10, 20, 30, 40]}, XYXY, (10, 20, 40, 60), id="value-that-says-its-format"),
         pytest.param({"coordinates": [10, 20, 40, 60]}, XYXY, (10, 20, 40, 60), id="object-without-a-format"),
         pytest.param([5, 5, 5, 5], XYXY, (5, 5, 5, 5), id="without-any-area"),
+        pytest.param([5, 6, 0, 0], XYWH, (5, 6, 5, 6), id="without-width-and-height"),
     ],
 )  # fmt: skip
 def test_valid_boxes(value, form, box):

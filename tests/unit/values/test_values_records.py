@@ -237,6 +237,21 @@ def test_keys_of_an_inlined_record_are_those_of_its_parent():
     assert from_json(Pooled, to_json(with_spread)) == with_spread
 
 
+class Place(NamedTuple):
+    at: Point | str
+
+
+@pytest.mark.parametrize(
+    ("at", "written"),
+    [
+        pytest.param(Point(1, 2), {"x": 1, "y": 2}, id="record"),
+        pytest.param("home", "home", id="text"),
+    ],
+)
+def test_one_of_several_types_is_written_as_its_type(at, written):
+    assert to_json(Place(at)) == {"at": written}
+
+
 class Counted:
     """Not a dataclass: only computed fields."""
 
