@@ -110,7 +110,8 @@ def test_slices_groups_and_intervals_leave_vacuous_cases_out():
     four = scored(empty_and_wrong(0, wrong=4), intervals=True).summary.intervals.metrics[
         "mean_score"
     ]
-    assert run.summary.intervals.metrics["mean_score"] == pytest.approx(four)
+    # The resamples differ; as cases, the vacuous ones would make the interval much narrower.
+    assert run.summary.intervals.metrics["mean_score"] == pytest.approx(four, rel=0.01)
 
 
 def test_rescored_run_leaves_vacuous_cases_out(tmp_path):

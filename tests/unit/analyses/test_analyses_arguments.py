@@ -350,6 +350,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "preview_rules": ("none", {}),
     "rank": (["none", "none"],),
     "rescore": ("none",),
+    "retry_errors": ("none",),
     "review": ("none",),
     "review_queue": ("none",),
     "rules_from": ({"type": "object", "properties": {"a": {"type": "string"}}},),
