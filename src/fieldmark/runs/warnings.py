@@ -31,6 +31,7 @@ from fieldmark.model.comparison import OPTIONAL_NOTE, SPELLING_NOTE
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.kernel import COMPILED, kernel, parsed
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence
+from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.reader import ReadExport
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.runs.case_result import CaseResult, CaseResults, case_columns
@@ -180,8 +181,8 @@ class CaseWarnings:
                     self._add_case(_ERROR, f"{_named(result.case)}: {self._failure(result)}")
         if self.unseen:
             self._find_paths(cases)
-        for expected, _ in documents_of(cases[: max(0, _MAX_BOX_CASES - len(self._boxes))]):
-            self._boxes.append(dict(_number_lists(parsed(expected), "")))
+        if results and len(self._boxes) < _MAX_BOX_CASES:
+            self._find_boxes(cases, results[0].attributes)
         flags = self._flags
         flags[_VACUOUS] += sum(map(_IS_VACUOUS, stats))
         flags[_FALLBACK] += sum([block.fallback for block in outcomes])
@@ -218,6 +219,15 @@ class CaseWarnings:
             if len(unseen) < len(self.unseen):
                 self.unseen, keys = unseen, first_keys(unseen.values())
             index = _find_document(documents, index // 2 * 2 + 2, keys)
+
+    def _find_boxes(self, cases: Sequence[Case], table: AttributeTable) -> None:
+        """Search the first documents for lists that are boxes, if any were compared as lists."""
+        first = cases[: _MAX_BOX_CASES - len(self._boxes)]
+        if not any(attribute.path.endswith("[]") for attribute in table.attributes):
+            self._boxes += [{} for _ in first]
+            return
+        for expected, _ in documents_of(first):
+            self._boxes.append(dict(_number_lists(parsed(expected), "")))
 
     def merge(self, other: CaseWarnings) -> None:
         """Add the warnings of the next part of the run."""

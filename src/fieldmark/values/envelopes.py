@@ -41,6 +41,7 @@ _METADATA: Final = re.compile(
     re.VERBOSE,
 )
 """Metadata that can also be the name of a field, so only in an object with a value."""
+_SAMPLE_ITEMS: Final = 16
 _SEPARATOR: Final = re.compile(r"[_\-\s]+")
 _WORD_START: Final = re.compile(r"[_-]+[^_-]|(?<=[^A-Z_-])[A-Z]")
 
@@ -347,6 +348,7 @@ def _nodes(document: JsonValue) -> dict[Attribute, set[type]]:
 
 
 def _objects(documents: Sequence[JsonValue]) -> Iterator[JsonObject]:
+    """Yield the objects in documents, of long lists only those in the first items."""
     waiting: list[JsonValue] = [*documents]
     while waiting:
         value = waiting.pop()
@@ -354,7 +356,7 @@ def _objects(documents: Sequence[JsonValue]) -> Iterator[JsonObject]:
             yield value
             waiting += value.values()
         elif isinstance(value, list):
-            waiting += value
+            waiting += value[:_SAMPLE_ITEMS]
 
 
 @lru_cache(maxsize=4096)
