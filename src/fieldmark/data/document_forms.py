@@ -34,7 +34,7 @@ from fieldmark.values.paths import ROOT
 _SAMPLE_ROWS: Final = 64
 _FEW_ROWS: Final = 8
 _SAMPLE_CELLS: Final = 256
-_SAMPLE_BYTES: Final = 4 << 20
+_SAMPLE_BYTES: Final = 1 << 17
 _NAMED: Final = 3
 _TYPED: Final = frozenset(("exact", "numeric_tolerance", "boolean", "money", "ignore"))
 """Comparators that read numbers and booleans; every other rule of a column is for its text."""
