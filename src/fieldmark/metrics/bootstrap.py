@@ -61,7 +61,7 @@ _POOLED_QUALITY: Final = {
 _UNKNOWN: Final = RateVariations()
 _NOTHING_VARIES: Final = frozenset({"vacuous", "not_evaluated"})
 # Limits on memory.
-_ROW_BLOCK: Final = 64
+_ROW_BLOCK: Final = 32
 _ATTRIBUTE_BLOCK: Final = 64
 _PRODUCT: Final = 1 << 18
 """The maximum number of multiplications for which BLAS uses one thread.
@@ -242,10 +242,8 @@ def intervals_of(
         resamples = estimates + (resamples - estimates) * scale
     counted = np.maximum(np.array(cases, np.float64), 1)[:, None] / scale**2
     weights = -np.expm1(_logarithms(resamples.shape[1]) / counted)
-    lower, upper = (
-        np.sort(resamples + weights * (limit - resamples), axis=1) for limit in limits
-    )  # NaN sorts last
-    defined = (~np.isnan(resamples)).sum(axis=1).tolist()
+    lower, upper = (_with_extreme_case(resamples, weights, limit) for limit in limits)
+    defined = np.count_nonzero(~np.isnan(resamples), axis=1).tolist()
     intervals: list[Interval | None] = []
     for row, (number, estimate) in enumerate(zip(defined, estimates[:, 0].tolist(), strict=True)):
         if not number or not cases[row] or math.isnan(estimate):
@@ -255,6 +253,15 @@ def intervals_of(
         low, high = _quantile(lower[row], number, tail), _quantile(upper[row], number, 1 - tail)
         intervals.append((max(limits[0], min(low, estimate)), min(limits[1], max(high, estimate))))
     return intervals
+
+
+def _with_extreme_case(resamples: Floats, weights: Floats, value: float) -> Floats:
+    """Return the means of resamples and of one more weighted case, sorted, with NaN at the end."""
+    means: Floats = value - resamples
+    means *= weights
+    means += resamples
+    means.sort(axis=1)
+    return means
 
 
 @lru_cache(maxsize=8)
@@ -404,7 +411,8 @@ class CaseMatrix:
     def cases_with(self, columns: Sequence[int]) -> int:
         """Return the number of cases in which any of these counts is positive."""
         counts = (self._costs[:, list(columns)] > 0).any(axis=1)
-        return len(np.unique(self._case[counts[self._cell]]))
+        # `np.unique` would import `numpy.ma`.
+        return int(np.count_nonzero(np.bincount(self._case[counts[self._cell]])))
 
     def cases_by_path(self, columns: Sequence[int]) -> list[int]:
         """Return for each attribute the number of cases where it counts, in the order of the paths.

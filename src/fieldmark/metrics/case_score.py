@@ -216,9 +216,8 @@ class CaseStats(NamedTuple):
     def in_means(self) -> CaseMeans:
         """What the case adds to the means over cases of a run.
 
-        A vacuous case has no F1 in means either,
-        unless its fields were compared, or an evaluator decides. F1 is 0 without a match, however
-        the convention reports it.
+        A vacuous case has no F1 in means either, unless its fields were compared, or an evaluator
+        decides. F1 is 0 without a match, however the convention reports it.
         """
         rqs = None
         if self.rqs is not None:

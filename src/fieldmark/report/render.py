@@ -12,8 +12,6 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final, TextIO, TypeAlias
 
 from rich.cells import cell_len, chop_cells
-from rich.segment import Segment
-from rich.style import Style
 
 from fieldmark.metrics.headline import MAIN_METRIC, QUALITY_METRICS
 from fieldmark.metrics.judge_details import confusion_rows
@@ -136,6 +134,9 @@ class RichDocument:
         return document_text(self._document, width=width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.segment import Segment
+        from rich.style import Style
+
         if console.color_system is None:
             yield Segment(self.text(options.max_width))
             return

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.compare.exact import Ignore
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, INJECTION_WARNING
-from fieldmark.compare.providers import Lexical
 from fieldmark.data.row_layout import CANDIDATE_KEYS, EXPECTED_KEYS
 from fieldmark.errors import Location, OptionHint, OptionPhrase, OptionText, with_hint
 from fieldmark.metrics.case_score import ERRORS_COUNT, CaseStats
@@ -35,7 +34,6 @@ from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.reader import ReadExport
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.runs.case_result import CaseResult, CaseResults, case_columns
-from fieldmark.values.geometry import BoxFormat, box_formats
 from fieldmark.values.paths import (
     ROOT,
     Path,
@@ -112,6 +110,8 @@ _IOU: Final = "match: iou"
 _NUMBERS: Final = frozenset((int, float))
 _MAX_BOX_CASES: Final = 100
 """The number of cases whose ground truth is searched for boxes."""
+_BUILT_IN: Final = "lexical"
+"""The provider without a model."""
 _WORDS: Final = ("FUZZY", "SEMANTIC")
 """The words of strategy files that ask a provider."""
 _ALIGNED: Final[Mapping[str, str]] = {
@@ -313,6 +313,8 @@ def _number_lists(value: JsonValue | Missing, path: str) -> Iterator[tuple[str, 
 
     Null and an empty list say nothing.
     """
+    from fieldmark.values.geometry import BoxFormat, box_formats
+
     are_boxes: dict[str, bool] = {}
     waiting: list[tuple[str, JsonValue | Missing]] = [(path, value)]
     while waiting:
@@ -673,7 +675,7 @@ def provider_notes(rule_sets: Iterable[Rules]) -> list[str]:
         for comparator in comparators
         if comparator is not None
         and comparator.name in _WORDS
-        and isinstance(getattr(comparator, "provider", None), Lexical | None)
+        and getattr(getattr(comparator, "provider", None), "name", _BUILT_IN) == _BUILT_IN
     }
     if not words:
         return []
