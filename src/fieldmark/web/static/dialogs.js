@@ -28,11 +28,13 @@ export function menu(label, items, { "aria-label": name = null, ...props } = {})
   const list = el("div", { class: "menu-items", popover: "auto" }, rows.map((item) => el("div", null, item)));
   const opener = button(label, null, { "aria-label": name });
   opener.popoverTargetElement = list;
+  let place = opener.getBoundingClientRect();
   list.addEventListener("click", (event) => { if (event.target instanceof Element && event.target.closest("a, button")) list.hidePopover(); });
   list.addEventListener("beforetoggle", ({ newState }) => {
     window.removeEventListener("scroll", close, true);
     if (newState !== "open") return;
-    const { left, right, top, bottom } = opener.getBoundingClientRect();
+    place = opener.getBoundingClientRect();
+    const { left, right, top, bottom } = place;
     const { clientWidth: width, clientHeight: height } = document.documentElement;
     const above = bottom + rows.length * MENU_ROW > height && top > height - bottom;
     Object.assign(list.style, {
@@ -41,9 +43,11 @@ export function menu(label, items, { "aria-label": name = null, ...props } = {})
     });
     window.addEventListener("scroll", close, true);
   });
-  // The list has a fixed place, so it closes when the button moves; scrolling within the list is fine.
-  function close(event) {
-    if (event.target !== list) list.hidePopover();
+  // The list has a fixed place, so it closes when the button moves. The event of scrolling that ended
+  // before the list opened comes late, and says nothing.
+  function close() {
+    const { left, top } = opener.getBoundingClientRect();
+    if (left !== place.left || top !== place.top) list.hidePopover();
   }
   return el("div", { class: "menu", ...props }, opener, list);
 }
