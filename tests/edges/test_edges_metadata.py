@@ -257,6 +257,65 @@ def test_cells_match(expected, candidate, matches, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("rows", "columns"),
+    [
+        pytest.param(["a;5", 'b;"{""b"": 5}"'], "a.b", id="an object"),
+        pytest.param(["a;1.0", 'b;"[1, 2]"'], "a[]", id="a list"),
+    ],
+)
+def test_a_column_with_single_values_and_others_is_text(rows, columns, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["id;a", *rows, ""]))
+    run = fm.score(path, path)
+    assert run.micro.f1 == 1.0
+    assert [note for note in run.notes if f"numbers in {columns};" in note]
+
+
+def test_a_number_beyond_all_floats_is_text(tmp_path):
+    path = table(tmp_path / "t.csv", "id,a", f"a,1{'0' * 5000}", "b,5")
+    run = fm.score(path, path)
+    assert run.micro.f1 == 1.0
+    assert not [note for note in run.notes if "cells of CSV" in note]
+
+
+@pytest.mark.parametrize("confidence", [None, True, {"value": "value"}], ids=str)
+@pytest.mark.parametrize("form", ["cells", "numbers in cells", "rows"])
+def test_values_with_metadata_have_the_types_of_their_columns(form, confidence, tmp_path):
+    truth = table(tmp_path / "t.csv", "id,total,zip", "a,10.50,007", "b,3,008")
+    rows = [("a", "10.5", "007"), ("b", "3.0", "008")]
+    number = str if form == "cells" else float
+    wrapped = [
+        {
+            "id": name,
+            "total": {"value": number(total), "confidence": 0.9},
+            "zip": {"value": code, "confidence": 0.8},
+        }
+        for name, total, code in rows
+    ]
+    found = write_rows(tmp_path / "c.jsonl", wrapped)
+    if form != "rows":
+        found = tmp_path / "c.csv"
+        with found.open("w", newline="") as file:
+            writer = csv.DictWriter(file, ["id", "total", "zip"])
+            writer.writeheader()
+            for row in wrapped:
+                cells = {key: json.dumps(value) for key, value in row.items() if key != "id"}
+                writer.writerow({"id": row["id"], **cells})
+    run = fm.score(truth, found, confidence=confidence)
+    assert run.micro.f1 == 1.0
+    assert [note for note in run.notes if "cells of CSV read as numbers in total;" in note]
+
+
+@pytest.mark.parametrize("convention", ["confusion", "field_accuracy", "taxonomy", "taxonomy_code"])
+def test_the_default_of_a_convention_compares_numbers_by_value(convention, tmp_path):
+    truth = table(tmp_path / "t.csv", "id,total", "a,10.5", "b,3")
+    found = table(tmp_path / "c.csv", "id,total", "a,10.50", "b,3.0")
+    assert fm.score(truth, found, convention=convention).micro.f1 == 1.0
+    rule = {"total": {"match": "normalized_text"}}
+    assert fm.score(truth, found, convention=convention, rules=rule).micro.f1 == 0.0
+
+
+@pytest.mark.parametrize(
     "name", ["invoice_id", "Customer No.", "zip", "productCode", "Phone", "PO number", "version"]
 )
 def test_identifiers_are_text(name, tmp_path):

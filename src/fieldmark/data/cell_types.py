@@ -54,10 +54,10 @@ def typed_value(text: str, cell_type: CellType) -> JsonValue:
     mantissa = re.split("[eE]", stripped, maxsplit=1)[0]
     if len(mantissa.strip("-").replace(".", "").strip("0")) > _MAX_DIGITS:
         return text
-    if stripped.lstrip("-").isdigit():
-        return int(stripped)
     number = float(stripped)
-    return number if isfinite(number) else text
+    if not isfinite(number):
+        return text
+    return int(stripped) if stripped.lstrip("-").isdigit() else number
 
 
 def column_types(
@@ -81,7 +81,7 @@ def column_types(
         for document in documents:
             if only_root and isinstance(document, dict | list):
                 continue
-            for attribute, value in _leaves(document):
+            for attribute, value in _nodes(document):
                 if value is not None and not (isinstance(value, str) and is_blank(value)):
                     own.setdefault(attribute, set()).add(_type_of(value, is_cells=is_cells))
         kinds.append(own)
@@ -110,15 +110,14 @@ def attribute_text(attribute: Attribute) -> str:
     return text or ROOT
 
 
-def _leaves(value: JsonValue, at: Attribute = ()) -> Iterator[tuple[Attribute, JsonValue]]:
-    if value and isinstance(value, dict):
+def _nodes(value: JsonValue, at: Attribute = ()) -> Iterator[tuple[Attribute, JsonValue]]:
+    yield at, value
+    if isinstance(value, dict):
         for key, part in value.items():
-            yield from _leaves(part, (*at, key))
-    elif value and isinstance(value, list):
+            yield from _nodes(part, (*at, key))
+    elif isinstance(value, list):
         for part in value:
-            yield from _leaves(part, (*at, None))
-    else:
-        yield at, value
+            yield from _nodes(part, (*at, None))
 
 
 def _type_of(value: JsonValue, *, is_cells: bool) -> CellType | None:
