@@ -116,7 +116,9 @@ def test_documents_that_deviate_are_counted():
     other = {"id": "0", "total": 0.5, "vendor": {"value": "Vendor 0", "citations": []}}
     run = fm.score(TRUTH, [other, *CITED[1:]])
     (warning,) = [text for text in run.summary.warnings if "metadata" in text]
-    assert warning.startswith("1 document does not have the metadata of the others")
+    assert warning == (
+        "1 document does not have the metadata of the others, and was compared as it is"
+    )
     assert run.summary.cases.perfect == 49
 
 
@@ -354,14 +356,20 @@ def test_rules_of_evaluators_keep_text(folder):
     assert fm.evaluate("a.eval.yaml").summary.mean_score == 1.0
 
 
-def test_a_later_cell_of_another_type_is_text_and_counted(tmp_path):
+@pytest.mark.parametrize(
+    ("cells", "counted"),
+    [(1, ("1 cell", "it is neither")), (2, ("2 cells", "they are neither"))],
+)
+def test_a_later_cell_of_another_type_is_text_and_counted(cells, counted, tmp_path):
     rows = [f"{n},{n}.0" for n in range(300)]
     truth = table(tmp_path / "t.csv", "id,total", *rows)
-    found = table(tmp_path / "c.csv", "id,total", *rows[:-1], "299,about 299")
-    run = fm.score(truth, found)
-    assert run.attributes["total"].errors_by_type.format_error == 1
+    others = [f"{n},about {n}" for n in range(300 - cells, 300)]
+    run = fm.score(truth, table(tmp_path / "c.csv", "id,total", *rows[:-cells], *others))
+    assert run.attributes["total"].errors_by_type.format_error == cells
     (warning,) = [text for text in run.summary.warnings if "cell" in text]
-    assert warning.startswith("1 cell in columns of numbers or booleans compared as text")
+    number, are = counted
+    assert warning.startswith(f"{number} in columns of numbers or booleans compared as text")
+    assert warning.endswith(are)
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["truth", "prediction"])

@@ -165,14 +165,16 @@ def envelope_note(envelope: Envelope, role: Role = Role.CANDIDATE) -> str:
 
 def warn_deviating(number: int) -> str:
     """Return the warning about documents without the envelope of their input."""
-    documents = "1 document does" if number == 1 else f"{number:,} documents do"
-    return f"{documents} not have the metadata of the others, and were compared as they are"
+    if number == 1:
+        return "1 document does not have the metadata of the others, and was compared as it is"
+    documents = f"{number:,} documents do not have the metadata of the others"
+    return f"{documents}, and were compared as they are"
 
 
 def warn_other_cells(number: int) -> str:
     """Return the warning about cells that have another type than their column."""
-    cells = "1 cell" if number == 1 else f"{number:,} cells"
-    return f"{cells} in columns of numbers or booleans compared as text, as it is neither"
+    cells, they_are = ("1 cell", "it is") if number == 1 else (f"{number:,} cells", "they are")
+    return f"{cells} in columns of numbers or booleans compared as text, as {they_are} neither"
 
 
 def has_text_rule(rules: Sequence[Rules], attribute: str) -> bool:
