@@ -69,8 +69,9 @@ def column_types(
     """Return the types of the attributes whose values have the same type on all sides.
 
     Each side is a sample of its documents, and whether their values are cells of a CSV file. An
-    identifier has no type, and neither has an attribute that `is_text` or that a side does not
-    have. With `only_root`, only documents that are single values are considered.
+    identifier has no type, and neither has an attribute that `is_text`, that a side does not have,
+    or that is inside of an attribute with a type. With `only_root`, only documents that are single
+    values are considered.
 
     >>> column_types([([{"a": "1.0"}], True), ([{"a": "1"}], True)], lambda attribute: False)
     {('a',): <CellType.NUMBER: 'number'>}
@@ -81,12 +82,12 @@ def column_types(
         for document in documents:
             if only_root and isinstance(document, dict | list):
                 continue
-            for attribute, value in _nodes(document):
+            for attribute, value in _leaves(document):
                 if value is not None and not (isinstance(value, str) and is_blank(value)):
                     own.setdefault(attribute, set()).add(_type_of(value, is_cells=is_cells))
         kinds.append(own)
     first, *others = kinds
-    return {
+    typed = {
         attribute: cell_type
         for attribute, types in first.items()
         for cell_type in types
@@ -95,6 +96,11 @@ def column_types(
         and all(other.get(attribute) == types for other in others)
         and not _is_identifier(attribute)
         and not is_text(attribute_text(attribute))
+    }
+    return {
+        attribute: cell_type
+        for attribute, cell_type in typed.items()
+        if not any(attribute[:length] in typed for length in range(len(attribute)))
     }
 
 
@@ -110,14 +116,15 @@ def attribute_text(attribute: Attribute) -> str:
     return text or ROOT
 
 
-def _nodes(value: JsonValue, at: Attribute = ()) -> Iterator[tuple[Attribute, JsonValue]]:
-    yield at, value
-    if isinstance(value, dict):
+def _leaves(value: JsonValue, at: Attribute = ()) -> Iterator[tuple[Attribute, JsonValue]]:
+    if value and isinstance(value, dict):
         for key, part in value.items():
-            yield from _nodes(part, (*at, key))
-    elif isinstance(value, list):
+            yield from _leaves(part, (*at, key))
+    elif value and isinstance(value, list):
         for part in value:
-            yield from _nodes(part, (*at, None))
+            yield from _leaves(part, (*at, None))
+    else:
+        yield at, value
 
 
 def _type_of(value: JsonValue, *, is_cells: bool) -> CellType | None:
