@@ -116,7 +116,9 @@ def test_documents_that_deviate_are_counted():
     other = {"id": "0", "total": 0.5, "vendor": {"value": "Vendor 0", "citations": []}}
     run = fm.score(TRUTH, [other, *CITED[1:]])
     (warning,) = [text for text in run.summary.warnings if "metadata" in text]
-    assert warning.startswith("1 document does not have the metadata of the others")
+    assert warning == (
+        "1 document does not have the metadata of the others, and was compared as it is"
+    )
     assert run.summary.cases.perfect == 49
 
 
@@ -256,6 +258,62 @@ def test_cells_match(expected, candidate, matches, tmp_path):
     assert (fm.score(*paths).micro.f1 == 1.0) is matches
 
 
+@pytest.mark.parametrize("other", ['{""b"": 5}', "[1, 2]"], ids=["an object", "a list"])
+def test_objects_and_lists_in_a_column_of_numbers_are_read_as_they_are(other, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f'id;a\na;1.0\nb;"{other}"\n')
+    run = fm.score(path, path)
+    assert run.micro.f1 == 1.0
+    assert [note for note in run.notes if "numbers in a;" in note]
+    numbers = tmp_path / "c.csv"
+    numbers.write_text("id;a\na;1\nb;5\n")
+    assert fm.score(path, numbers).attributes["a"].tp == 1
+
+
+def test_a_number_beyond_all_floats_is_text(tmp_path):
+    path = table(tmp_path / "t.csv", "id,a", f"a,1{'0' * 5000}", "b,5")
+    run = fm.score(path, path)
+    assert run.micro.f1 == 1.0
+    assert not [note for note in run.notes if "cells of CSV" in note]
+
+
+@pytest.mark.parametrize("confidence", [None, True, {"value": "value"}], ids=str)
+@pytest.mark.parametrize("form", ["cells", "numbers in cells", "rows"])
+def test_values_with_metadata_have_the_types_of_their_columns(form, confidence, tmp_path):
+    truth = table(tmp_path / "t.csv", "id,total,zip", "a,10.50,007", "b,3,008")
+    rows = [("a", "10.5", "007"), ("b", "3.0", "008")]
+    number = str if form == "cells" else float
+    wrapped = [
+        {
+            "id": name,
+            "total": {"value": number(total), "confidence": 0.9},
+            "zip": {"value": code, "confidence": 0.8},
+        }
+        for name, total, code in rows
+    ]
+    found = write_rows(tmp_path / "c.jsonl", wrapped)
+    if form != "rows":
+        found = tmp_path / "c.csv"
+        with found.open("w", newline="") as file:
+            writer = csv.DictWriter(file, ["id", "total", "zip"])
+            writer.writeheader()
+            for row in wrapped:
+                cells = {key: json.dumps(value) for key, value in row.items() if key != "id"}
+                writer.writerow({"id": row["id"], **cells})
+    run = fm.score(truth, found, confidence=confidence)
+    assert run.micro.f1 == 1.0
+    assert [note for note in run.notes if "cells of CSV read as numbers in total;" in note]
+
+
+@pytest.mark.parametrize("convention", ["confusion", "field_accuracy", "taxonomy", "taxonomy_code"])
+def test_the_default_of_a_convention_compares_numbers_by_value(convention, tmp_path):
+    truth = table(tmp_path / "t.csv", "id,total", "a,10.5", "b,3")
+    found = table(tmp_path / "c.csv", "id,total", "a,10.50", "b,3.0")
+    assert fm.score(truth, found, convention=convention).micro.f1 == 1.0
+    rule = {"total": {"match": "normalized_text"}}
+    assert fm.score(truth, found, convention=convention, rules=rule).micro.f1 == 0.0
+
+
 @pytest.mark.parametrize(
     "name", ["invoice_id", "Customer No.", "zip", "productCode", "Phone", "PO number", "version"]
 )
@@ -295,14 +353,20 @@ def test_rules_of_evaluators_keep_text(folder):
     assert fm.evaluate("a.eval.yaml").summary.mean_score == 1.0
 
 
-def test_a_later_cell_of_another_type_is_text_and_counted(tmp_path):
+@pytest.mark.parametrize(
+    ("cells", "counted"),
+    [(1, ("1 cell", "it is neither")), (2, ("2 cells", "they are neither"))],
+)
+def test_a_later_cell_of_another_type_is_text_and_counted(cells, counted, tmp_path):
     rows = [f"{n},{n}.0" for n in range(300)]
     truth = table(tmp_path / "t.csv", "id,total", *rows)
-    found = table(tmp_path / "c.csv", "id,total", *rows[:-1], "299,about 299")
-    run = fm.score(truth, found)
-    assert run.attributes["total"].errors_by_type.format_error == 1
+    others = [f"{n},about {n}" for n in range(300 - cells, 300)]
+    run = fm.score(truth, table(tmp_path / "c.csv", "id,total", *rows[:-cells], *others))
+    assert run.attributes["total"].errors_by_type.format_error == cells
     (warning,) = [text for text in run.summary.warnings if "cell" in text]
-    assert warning.startswith("1 cell in columns of numbers or booleans compared as text")
+    number, are = counted
+    assert warning.startswith(f"{number} in columns of numbers or booleans compared as text")
+    assert warning.endswith(are)
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["truth", "prediction"])

@@ -13,6 +13,7 @@ from fieldmark.compare.currency import Currency
 from fieldmark.compare.email import Email
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.phone import Phone
+from fieldmark.compare.timestamp import Timestamp
 from fieldmark.compare.url import Url
 from fieldmark.errors import MissingExtra
 from fieldmark.model.json import JsonValue
@@ -250,7 +251,13 @@ def _unspaced(text: str) -> str:
 
 
 def _same_day(expected: str, candidate: str) -> bool | None:
-    """Whether two days, months or years are the same; `None` if one of them is neither."""
+    """Whether two days, months or years are the same; `None` if one of them is neither.
+
+    If both have a time, they must be the same instant.
+    """
+    moments = [_DATE_READER.read_moment(text) for text in (expected, candidate)]
+    if all(moment is not None and moment.time is not None for moment in moments):
+        return _TIMESTAMP.compare(expected, candidate).matched
     first, second = (_DATE_READER.read_partial(text) for text in (expected, candidate))
     return None if first is None or second is None else first[:3] == second[:3]
 
@@ -268,6 +275,7 @@ def _same_currency(expected: str, candidate: str) -> bool | None:
 
 _DATE_READER: Final = DateReader()
 _CURRENCY: Final = Currency()
+_TIMESTAMP: Final = Timestamp()
 _SAME_READING: Final = (
     (Difference.DATE_FORMAT, _same_day),
     (Difference.TIME_FORMAT, _same_time),

@@ -69,7 +69,7 @@ class PartialDate:
             result = mismatch(expected, candidate, Comparison.differs(note=note))
         ambiguous = expected_date.ambiguous or candidate_date.ambiguous
         coerced = expected_date.coerced or candidate_date.coerced
-        coerced |= type(expected) is not type(candidate)
+        coerced |= isinstance(expected, str) is not isinstance(candidate, str)
         if ambiguous or coerced:
             return result._replace(ambiguous=ambiguous, coerced=coerced)
         return result
@@ -80,6 +80,8 @@ def _precision(reading: PartialReading) -> str:
 
 
 def _read(value: JsonValue, reader: DateReader) -> PartialReading | None:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if type(value) is int and value in _YEARS:
         return PartialReading(value)
     if not isinstance(value, str):

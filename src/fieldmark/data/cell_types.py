@@ -54,10 +54,10 @@ def typed_value(text: str, cell_type: CellType) -> JsonValue:
     mantissa = re.split("[eE]", stripped, maxsplit=1)[0]
     if len(mantissa.strip("-").replace(".", "").strip("0")) > _MAX_DIGITS:
         return text
-    if stripped.lstrip("-").isdigit():
-        return int(stripped)
     number = float(stripped)
-    return number if isfinite(number) else text
+    if not isfinite(number):
+        return text
+    return int(stripped) if stripped.lstrip("-").isdigit() else number
 
 
 def column_types(
@@ -69,8 +69,9 @@ def column_types(
     """Return the types of the attributes whose values have the same type on all sides.
 
     Each side is a sample of its documents, and whether their values are cells of a CSV file. An
-    identifier has no type, and neither has an attribute that `is_text` or that a side does not
-    have. With `only_root`, only documents that are single values are considered.
+    identifier has no type, and neither has an attribute that `is_text`, that a side does not have,
+    or that is inside of an attribute with a type. With `only_root`, only documents that are single
+    values are considered.
 
     >>> column_types([([{"a": "1.0"}], True), ([{"a": "1"}], True)], lambda attribute: False)
     {('a',): <CellType.NUMBER: 'number'>}
@@ -86,7 +87,7 @@ def column_types(
                     own.setdefault(attribute, set()).add(_type_of(value, is_cells=is_cells))
         kinds.append(own)
     first, *others = kinds
-    return {
+    typed = {
         attribute: cell_type
         for attribute, types in first.items()
         for cell_type in types
@@ -95,6 +96,11 @@ def column_types(
         and all(other.get(attribute) == types for other in others)
         and not _is_identifier(attribute)
         and not is_text(attribute_text(attribute))
+    }
+    return {
+        attribute: cell_type
+        for attribute, cell_type in typed.items()
+        if not any(attribute[:length] in typed for length in range(len(attribute)))
     }
 
 

@@ -26,10 +26,16 @@ from fieldmark.values.envelopes import (
     NO_ENVELOPE,
     Attribute,
     Envelope,
+    Separated,
     recognized,
     values_in_objects,
 )
 from fieldmark.values.paths import ROOT
+from fieldmark.values.value_confidences import (
+    ConfidenceOptions,
+    ConfidenceReader,
+    ReadConfidences,
+)
 
 _SAMPLE_ROWS: Final = 64
 _FEW_ROWS: Final = 8
@@ -38,6 +44,8 @@ _SAMPLE_BYTES: Final = 1 << 17
 _NAMED: Final = 3
 _TYPED: Final = frozenset(("exact", "numeric_tolerance", "boolean", "money", "ignore"))
 """Comparators that read numbers and booleans; every other rule of a column is for its text."""
+_TYPED_DEFAULTS: Final = _TYPED | {"normalized_text"}
+"""Comparators of all fields that compare numbers and booleans by value."""
 _NOUNS: Final = {Role.TRUTH: "ground truth", Role.CANDIDATE: "predictions"}
 
 
@@ -79,14 +87,34 @@ def detect_forms(opened: OpenedInputs, options: Inputs) -> tuple[DocumentForms, 
     if any(texts) and options.cells == Cells.TYPED:
         # A cell with the document of a row is JSON, whose values have types, or a single value.
         are_rows = [key is None for key, text in zip(keys, texts, strict=True) if text]
+        values = (
+            _without_metadata(samples[0], forms.expected),
+            _without_metadata(samples[1], forms.candidate, options.confidences),
+        )
         types = column_types(
-            zip(samples, texts, strict=True),
+            zip(values, texts, strict=True),
             lambda attribute: has_text_rule(options.cell_rules, attribute),
             only_root=not any(are_rows),
         )
         forms = forms._replace(types=types)
         notes += _type_notes(types)
     return forms, notes
+
+
+def _without_metadata(
+    documents: Sequence[JsonValue],
+    envelope: Envelope,
+    confidences: ConfidenceOptions | None = None,
+) -> Iterator[JsonValue]:
+    """Yield the documents of a sample as they are compared, except those that deviate."""
+    reader = None if confidences is None else ConfidenceReader(confidences)
+    for document in documents:
+        if reader is not None:
+            separated: ReadConfidences | Separated = reader.read(document, envelope=envelope)
+        else:
+            separated = envelope.separate(document)
+        if not separated.deviates:
+            yield separated.document
 
 
 def _warn_values_in_objects(
@@ -137,14 +165,16 @@ def envelope_note(envelope: Envelope, role: Role = Role.CANDIDATE) -> str:
 
 def warn_deviating(number: int) -> str:
     """Return the warning about documents without the envelope of their input."""
-    documents = "1 document does" if number == 1 else f"{number:,} documents do"
-    return f"{documents} not have the metadata of the others, and were compared as they are"
+    if number == 1:
+        return "1 document does not have the metadata of the others, and was compared as it is"
+    documents = f"{number:,} documents do not have the metadata of the others"
+    return f"{documents}, and were compared as they are"
 
 
 def warn_other_cells(number: int) -> str:
     """Return the warning about cells that have another type than their column."""
-    cells = "1 cell" if number == 1 else f"{number:,} cells"
-    return f"{cells} in columns of numbers or booleans compared as text, as it is neither"
+    cells, they_are = ("1 cell", "it is") if number == 1 else (f"{number:,} cells", "they are")
+    return f"{cells} in columns of numbers or booleans compared as text, as {they_are} neither"
 
 
 def has_text_rule(rules: Sequence[Rules], attribute: str) -> bool:
@@ -152,10 +182,9 @@ def has_text_rule(rules: Sequence[Rules], attribute: str) -> bool:
     path = attribute.replace("[]", "[0]")
     for own in rules:
         matches = rules_of_field(own.fields, attribute, path)
-        comparator = next(
-            (match.rule.comparator for match in matches[::-1] if match.rule.comparator), own.default
-        )
-        if comparator is not None and comparator.name not in _TYPED:
+        own_rules = [match.rule.comparator for match in matches if match.rule.comparator]
+        comparator, typed = (own_rules[-1], _TYPED) if own_rules else (own.default, _TYPED_DEFAULTS)
+        if comparator is not None and comparator.name not in typed:
             return True
     return False
 

@@ -18,21 +18,28 @@ from typing import Final, Generic, TypeAlias, TypeVar, cast
 
 from rapidfuzz.distance import Levenshtein
 
+from fieldmark.compare.currency import Currency
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import NormalizedText
 from fieldmark.compare.iou import Iou
-from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.compare.numeric import Money, NumericTolerance
+from fieldmark.compare.partial_date import PartialDate
+from fieldmark.compare.time import TimeMatch
+from fieldmark.compare.timestamp import Timestamp
 from fieldmark.metrics.date_orders import NUMERIC_DATE, UNKNOWN, SidesOrder
-from fieldmark.model.comparison import Comparator
+from fieldmark.model.comparison import Comparator, Comparison
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.currencies import UNCLEAR_SYMBOL
 from fieldmark.values.dates import DateOrder, DateReader, read_day
 from fieldmark.values.numbers import NumberFormat, as_number
 from fieldmark.values.strategy_options import create
 from fieldmark.values.text import folded, with_plain_marks
+from fieldmark.values.times import read_time
 
 _MAX_LENGTH: Final = 2_000
 """The number of characters of a value that are examined."""
 
+_READER: Final = DateReader()
 _READERS: Final = {order: DateReader(order=order) for order in (DateOrder.MDY, DateOrder.DMY)}
 _WHITESPACE: Final = re.compile(r"\s+")
 _WORDY: Final = re.compile(r"[\x00-/:-\x7f]*\Z")
@@ -198,6 +205,22 @@ class _TextForms:
         return bool(self.days)
 
     @_computed
+    def is_clock(self) -> bool:
+        """Whether the text is a time of day, and no number such as 14.30."""
+        return self.number is None and read_time(self.text) is not None
+
+    @_computed
+    def is_month(self) -> bool:
+        """Whether the text is a month or a year without a day."""
+        return not self.has_days and _READER.read_partial(self.text) is not None
+
+    @_computed
+    def has_time(self) -> bool:
+        """Whether the text is a date with a time."""
+        moment = _READER.read_moment(self.text) if self.has_days else None
+        return moment is not None and moment.time is not None
+
+    @_computed
     def has_number(self) -> bool:
         """Whether the value is a number."""
         return self.number is not None
@@ -246,13 +269,58 @@ class AcceptingRule:
     def _comparator(self) -> Comparator:
         return cast("Comparator", create(self.kind, self.options))
 
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Compare two values by the rule."""
+        return self._comparator.compare(expected, candidate)
+
     def accepts(self, expected: JsonValue, candidate: JsonValue) -> bool:
         """Whether the rule accepts these values."""
-        return self._comparator.compare(expected, candidate).matched
+        return self.compare(expected, candidate).matched
 
     def to_dict(self) -> JsonObject:
         """Return the keys of the rule, without a path."""
         return {"match": self.kind.name, **self.options}
+
+
+_CURRENCY: Final = Currency()
+_CURRENCY_NAME: Final = AcceptingRule(kind=Currency)
+_TIME: Final = AcceptingRule(kind=TimeMatch)
+_MONTH: Final = AcceptingRule(kind=PartialDate)
+_INSTANT: Final = AcceptingRule(kind=Timestamp)
+_MONEY_RULE: Final = AcceptingRule(kind=Money)
+
+
+def _is_same_currency(expected: _TextForms, candidate: _TextForms) -> bool:
+    return _CURRENCY.reads(expected.text) and _CURRENCY_NAME.accepts(expected.text, candidate.text)
+
+
+def _is_same_money(expected: _TextForms, candidate: _TextForms) -> bool:
+    """Whether both texts are the same amount in the same currency, written differently."""
+    if not (isinstance(expected.value, str) and isinstance(candidate.value, str)):
+        return False
+    if expected.money == candidate.money or not _has_same_amount(expected, candidate):
+        return False
+    result = _MONEY_RULE.compare(expected.value, candidate.value)
+    return result.matched and result.note in ("", UNCLEAR_SYMBOL)
+
+
+def _is_same_time(expected: _TextForms, candidate: _TextForms) -> bool:
+    return _TIME.accepts(expected.value, candidate.value)
+
+
+def _is_same_month(expected: _TextForms, candidate: _TextForms) -> bool:
+    return _MONTH.accepts(expected.value, candidate.value)
+
+
+def _is_same_instant(expected: _TextForms, candidate: _TextForms) -> bool:
+    return expected.has_time and _INSTANT.accepts(expected.value, candidate.value)
+
+
+def _has_other_time(expected: _TextForms, candidate: _TextForms) -> bool:
+    """Whether both texts are the same day, of which at least one has another time or none."""
+    if not (expected.has_time or candidate.has_time) or not expected.days & candidate.days:
+        return False
+    return not _INSTANT.accepts(expected.value, candidate.value)
 
 
 def _is_date_swapped(expected: _TextForms, candidate: _TextForms) -> bool:
@@ -529,6 +597,41 @@ _IN_VALUES: Final = (
         rules=(_TEXT,),
     ),
     Pattern(
+        name="currency_name",
+        title="same currency, written differently",
+        hint="Ask for codes of currencies such as EUR, or convert symbols after extraction.",
+        matches=_is_same_currency,
+        condition="If only the currency matters",
+        rules=(_CURRENCY_NAME,),
+    ),
+    Pattern(
+        name="time_format",
+        title="same time in a different format",
+        hint="Ask for times such as 14:30, or convert times after extraction.",
+        matches=_is_same_time,
+        needs="is_clock",
+        condition="If only the time of day matters",
+        rules=(_TIME,),
+    ),
+    Pattern(
+        name="month_format",
+        title="same month or year in a different format",
+        hint="Ask for months such as 2024-05, or convert them after extraction.",
+        matches=_is_same_month,
+        needs="is_month",
+        condition="If only the month or year matters",
+        rules=(_MONTH,),
+    ),
+    Pattern(
+        name="timestamp_format",
+        title="same instant in a different format or time zone",
+        hint="Ask for ISO timestamps with a time zone, or convert timestamps after extraction.",
+        matches=_is_same_instant,
+        needs="has_days",
+        condition="If only the instant matters",
+        rules=(_INSTANT,),
+    ),
+    Pattern(
         name="date_swapped",
         title="day and month swapped",
         hint=(
@@ -537,6 +640,15 @@ _IN_VALUES: Final = (
         ),
         matches=_is_date_swapped,
         needs="has_days",
+    ),
+    Pattern(
+        name="time_of_day",
+        title="same date with another time, or without one",
+        hint="Say whether the time of day is part of the value, and in which time zone.",
+        matches=_has_other_time,
+        needs="has_days",
+        condition="If only the date matters",
+        rules=(_DATE,),
     ),
     Pattern(
         name="date_order",
@@ -572,6 +684,15 @@ _IN_VALUES: Final = (
         hint="Check the OCR result. If several dates are close together, say which one to extract.",
         matches=_differs_in_one_date_part,
         needs="has_days",
+    ),
+    Pattern(
+        name="money_format",
+        title="same amount of money, written differently",
+        hint="Ask for amounts and codes of currencies in separate fields.",
+        matches=_is_same_money,
+        needs="has_amount",
+        condition="If only the amount and the currency matter",
+        rules=(_MONEY_RULE,),
     ),
     Pattern(
         name="currency_symbol",

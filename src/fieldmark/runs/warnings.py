@@ -89,8 +89,8 @@ _SIMILAR_NAMES: Final = (
 _AMBIGUOUS: Final = (
     "ambiguous value",
     (
-        "could also be another date (read as month first), number or currency; set `order` or "
-        "`formats`, `number_format`, or `currency` on the field"
+        "could also be another date (read as month first), number or currency, or a time in "
+        "another time zone; set `order` or `formats`, `number_format`, or `currency` on the field"
     ),
 )
 _FALLBACK: Final = (

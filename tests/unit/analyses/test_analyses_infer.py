@@ -78,6 +78,17 @@ def test_kinds_of_values(value, kind):
         pytest.param("99,90 €", 99.9, Difference.NUMBER_FORMAT, id="number-that-floats-round"),
         pytest.param("2024-05", "May 2024", Difference.DATE_FORMAT, id="same-month"),
         pytest.param("2024-05", "2024-05-01", Difference.OTHER, id="month-and-day"),
+        pytest.param(
+            "2024-05-03T14:30", "2024-05-03 14:30:00", Difference.DATE_FORMAT, id="same-instant"
+        ),
+        pytest.param(
+            "2024-12-31T23:30-02:00", "2025-01-01T01:30Z", Difference.DATE_FORMAT, id="two-zones"
+        ),
+        pytest.param("2024-05-03T14:30", "2024-05-03T15:30", Difference.OTHER, id="another-time"),
+        pytest.param(
+            "2024-05-03T14:30+02:00", "2024-05-03T14:30Z", Difference.OTHER, id="another-zone"
+        ),
+        pytest.param("2024-05-03T14:30", "2024-05-03", Difference.DATE_FORMAT, id="without-a-time"),
         pytest.param("14:30", "2:30 PM", Difference.TIME_FORMAT, id="same-time"),
         pytest.param("EUR", "€", Difference.CURRENCY_NAME, id="same-currency"),
         pytest.param("EUR", "$", Difference.OTHER, id="another-currency"),

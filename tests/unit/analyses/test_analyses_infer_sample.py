@@ -214,3 +214,20 @@ def test_the_text_counts_words_for_empty_values():
     text = fm.infer([{"x": None}, {"x": ""}], [{"x": "N/A"}, {"x": "-"}])
     assert "# words in predictions where the ground truth has no value (n/a: 1, -: 1)" in text
     assert 'empty_tokens: ["n/a", "-"]' in text
+
+
+@pytest.mark.parametrize(
+    ("candidate", "rule", "f1"),
+    [
+        pytest.param("2024-05-{:02} 10:00", "timestamp", 1.0, id="the same time"),
+        pytest.param("2024-05-{:02}T11:00:00", "timestamp", 0.0, id="another time"),
+        pytest.param("2024-05-{:02}", "date", 1.0, id="no time"),
+    ],
+)
+def test_wrong_times_are_no_other_format_of_dates(candidate, rule, f1, tmp_path):
+    truth = [{"id": day, "sent": f"2024-05-{day:02}T10:00:00"} for day in range(1, 21)]
+    found = [{"id": day, "sent": candidate.format(day)} for day in range(1, 21)]
+    rules = fm.infer(truth, found)
+    assert f"match: {rule}" in rules
+    (tmp_path / "rules.yaml").write_text(rules)
+    assert fm.score(truth, found, rules=tmp_path / "rules.yaml").micro.f1 == f1

@@ -30,6 +30,7 @@ from fieldmark.model.outcome import Reason
         pytest.param({"order": "dmy"}, "2024-05-03", "03/05/2024", True, id="order-of-days"),
         pytest.param({"locales": ["de"]}, "2024-03", "März 2024", True, id="month-in-another-language"),
         pytest.param({}, 2024, 2024, True, id="whole-numbers"),
+        pytest.param({}, 2024, 2024.0, True, id="whole-numbers-as-written-by-programs"),
     ],
 )  # fmt: skip
 def test_dates_match_if_they_have_the_same_parts(options, expected, candidate, matched):
@@ -58,7 +59,21 @@ def test_the_first_year_settles_two_digits():
 
 @pytest.mark.parametrize(
     "text",
-    ["soon", "2024-13", "13/2024", "May", "24", "2024-05-32", "May 24", 24, True, 2024.5],
+    [
+        "soon",
+        "2024-13",
+        "13/2024",
+        "May",
+        "24",
+        "2024-05-32",
+        "May 24",
+        24,
+        True,
+        2024.5,
+        1e300,
+        float("inf"),
+        float("nan"),
+    ],
     ids=repr,
 )
 def test_other_values_cannot_be_read(text):

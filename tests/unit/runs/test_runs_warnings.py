@@ -271,7 +271,11 @@ def test_uncertain_comparisons_are_counted():
             "4 comparisons of names or addresses matched although a title, a legal form, an "
             "initial or a letter of a long word differs"
         ),
-        "2 ambiguous values could also be another date (read as month first), number or currency; set `order` or `formats`, `number_format`, or `currency` on the field",
+        (
+            "2 ambiguous values could also be another date (read as month first), number or "
+            "currency, or a time in another time zone; set `order` or `formats`, `number_format`, "
+            "or `currency` on the field"
+        ),
     ]
     assert counted([], rules).warnings.uncertain() == []
 
