@@ -584,3 +584,22 @@ def test_gate_on_a_slice_is_checked_at_its_less_favorable_bound(limit, folder, c
                    "--min", gate)  # fmt: skip
     assert done.code == (0 if limit == "0.5" else 1), done
     assert "mean_score is between 0.5000 and 1.0000 (3 of 6 cases failed)" in done.out
+
+
+def test_thresholds_on_confidences_say_how_many_cases_failed(folder, command):
+    rules = {"vendor": {"match": vendor}}
+    truth = [{"id": f"c{n:02}", "n": n, "vendor": "Acme"} for n in range(60)]
+    found = [
+        {"id": row["id"], "n": {"value": row["n"], "confidence": 0.9},
+         "vendor": {"value": "Acme" if row["n"] < 40 else "down", "confidence": 0.8}}
+        for row in truth
+    ]  # fmt: skip
+    fm.score(truth, found, rules=rules, confidence=True, out="run")
+    chosen = fm.thresholds("run", 0.9)
+    assert chosen.attributes == {"n": 0.8, "vendor": 0.8}
+    assert chosen.failed_cases == 20
+    done = command("confidence", "thresholds", "run", "--precision", "0.9")
+    assert "reach a precision of 0.9 in the scored cases; 20 cases failed" in done.err
+    assert json.loads(done.out)["failed_cases"] == 20
+    complete = fm.thresholds(fm.score(truth[:40], found[:40], rules=rules, confidence=True), 0.9)
+    assert "failed_cases" not in complete.to_dict()
