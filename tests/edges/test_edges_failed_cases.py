@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
 import fieldmark as fm
 from edges.llm_server import Exchange, isolate, serving, status
 from fieldmark.analyses.runs import TrendOptions
+from fieldmark.analyses.saved_run import stored_run
 from fieldmark.report.html.metrics import metrics_view
+from fieldmark.report.html.view import view_of
+from fieldmark.report.shown_run import ShownRun
 from row_files import write_rows
 from unit.web.live_server import live
 
@@ -459,3 +465,141 @@ def test_detection_metrics_leave_failed_cases_out(folder, command, server):
     assert done.code == 1, done
     assert metrics_of(folder)["evaluators"]["boxes"]["metrics"]["AP50"] == 1.0
     assert "evaluators.boxes.metrics.AP50 is 1.0000, without known bounds" in done.out
+
+
+# --- places that show metrics of a run, or use them -----------------------------------------------
+
+
+def test_database_has_the_bounds_and_the_number_of_failed_cases(two_runs, command, folder):
+    for run, columns in (("complete", 2), ("outage", 4)):
+        assert command("report", f"runs/{run}", "--as", "sqlite", "--out", f"{run}.db").code == 0
+        with closing(sqlite3.connect(folder / f"{run}.db")) as database:
+            rows = {row[0]: row[1:] for row in database.execute("SELECT * FROM metrics")}
+        assert {len(row) for row in rows.values()} == {columns - 1}
+    number = CASES - FAILED + 1
+    assert rows["failed_cases"] == (number, number, number)
+    value, low, high = rows["mean_score"]
+    assert value == 1.0
+    assert low < high <= 1.0
+
+
+def test_recommendations_leave_failed_cases_out_and_say_so(folder, command):
+    rules = {"vendor": {"match": vendor}}
+    truth = [{"id": f"c{n:02}", **document(n)} for n in range(CASES)]
+    found = [
+        {**row, "n": -1} | ({"vendor": "down"} if n >= FAILED else {})
+        for n, row in enumerate(truth)
+    ]
+    fm.score(truth, found, rules=rules, out="runs/outage")
+    advice = fm.improve("runs/outage")
+    assert f"left out {CASES - FAILED} cases that failed" in advice.notes
+    assert sum(cluster.number for cluster in advice.clusters) == FAILED
+    stored = stored_run("runs/outage")
+    cases = list(stored.cases())
+    summary = stored.complete_summary
+    run = ShownRun(name="outage", manifest=stored.manifest, summary=summary, cases=lambda: cases)
+    view = view_of(run).run
+    assert sum(line["mistakes"] for line in view["advice"]) == FAILED
+    groups = {(line["attribute"], line["outcome"]): line["mistakes"] for line in view["mistakes"]}
+    assert groups == {("n", "wrong_value"): FAILED, ("vendor", "error"): CASES - FAILED}
+    assert view["quality"]["rqs_failed"].startswith("with failed cases 0.")
+    notes = {line["attribute"]: line["f1_note"] for line in view["attributes"]}
+    assert notes == {"n": "with failed cases 0.000", "vendor": "with failed cases 0.500 to 1.000"}
+
+
+def test_run_without_scored_cases_has_no_good_news(folder, command):
+    rules = {"vendor": {"match": vendor}}
+    truth = [{"id": f"c{n:02}", **document(n)} for n in range(CASES)]
+    fm.score(truth, truth, rules=rules, out="runs/complete")
+    fm.score(truth, [{**row, "vendor": "down"} for row in truth], rules=rules, out="runs/outage")
+    done = command("improve", "runs/outage")
+    assert "no case was scored" in done.out
+    assert "no mistakes" not in done.out
+    for name, both in (("rank", "no case was scored in all runs; cases failed in outage"),
+                       ("diff", f"no case was scored in both runs; {CASES} cases failed")):  # fmt: skip
+        compared = command(name, "runs/complete", "runs/outage")
+        assert compared.code == 2, compared
+        assert both in compared.err
+
+
+def test_candidates_that_failed_are_named_beside_their_ranking():
+    rules = {"vendor": {"match": vendor}}
+    found = [{"n": 1, "vendor": "down"}, {"n": 1, "vendor": "b"}]
+    ranked = fm.compare_many({"n": 1, "vendor": "a"}, found, rules=rules)
+    assert ranked.ranking.ranks == (2, 1)
+    assert ranked.warnings[0].startswith("1 of 2 candidates failed and have no score")
+    assert ranked.to_dict()["warnings"] == list(ranked.warnings)
+    assert fm.compare_many({"n": 1, "vendor": "a"}, found[1:], rules=rules).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("number", "head"),
+    [
+        pytest.param(1, "1 of 2 fields could not be compared, score –", id="only-failed"),
+        pytest.param(
+            2, "1 of 2 fields could not be compared, 1 is wrong, score –", id="also-wrong"
+        ),
+    ],
+)
+def test_failed_field_is_not_called_wrong(number, head):
+    rules = {"vendor": {"match": vendor}}
+    with pytest.raises(AssertionError, match="could not be evaluated") as raised:
+        fm.assert_extraction({"n": 1, "vendor": "a"}, {"n": number, "vendor": "down"}, rules=rules)
+    assert head in str(raised.value)
+
+
+def test_notebook_shows_the_status_of_a_failed_case():
+    rules = {"vendor": {"match": vendor}}
+    case = fm.compare({"n": 1, "vendor": "a"}, {"n": 1, "vendor": "down"}, rules=rules)
+    assert "<p>error, score – (between 0.500 and 1.000" in case._repr_html_()
+
+
+def test_tests_of_an_eval_file_fail_for_failed_cases_and_never_accept_them(folder, command, server):
+    code_judge("exit-code")(folder, server.url, server)
+    for option in ((), ("--fieldmark-update",)):
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "t.eval.json", *option],
+            cwd=folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1, done.stdout
+        assert done.stdout.count(" - error: could not be evaluated") == FAILED
+        assert "too many evaluation errors" in done.stdout
+
+
+def test_junit_report_counts_failed_cases_as_errors(folder, command, server):
+    assert command(*code_judge("exit-code")(folder, server.url, server), "--out", "run").code == 3
+    text = command("report", "run", "--as", "junit", "--out", "-").out
+    assert f'tests="{CASES}" failures="1" errors="{FAILED}"' in text
+
+
+@pytest.mark.parametrize("limit", [pytest.param("0.5", id="at-the-bound"), pytest.param("0.8", id="only-the-scored")])  # fmt: skip
+def test_gate_on_a_slice_is_checked_at_its_less_favorable_bound(limit, folder, command, server):
+    code_judge("exit-code")(folder, server.url, server)
+    spec = json.loads((folder / "t.eval.json").read_text("utf-8"))
+    for number, case in enumerate(spec["cases"]):
+        case["tags"] = ["odd" if number % 2 else "even"]
+    (folder / "t.eval.json").write_text(json.dumps(spec), "utf-8")
+    gate = f'slices["tag=odd"].mean_score={limit}'
+    done = command("eval", "t.eval.json", "--no-save", "--by", "tag", "--max-errors", 99,
+                   "--min", gate)  # fmt: skip
+    assert done.code == (0 if limit == "0.5" else 1), done
+    assert "mean_score is between 0.5000 and 1.0000 (3 of 6 cases failed)" in done.out
+
+
+def test_thresholds_on_confidences_say_how_many_cases_failed(folder, command):
+    rules = {"vendor": {"match": vendor}}
+    truth = [{"id": f"c{n:02}", "n": n, "vendor": "Acme"} for n in range(60)]
+    found = [
+        {"id": row["id"], "n": {"value": row["n"], "confidence": 0.9},
+         "vendor": {"value": "Acme" if row["n"] < 40 else "down", "confidence": 0.8}}
+        for row in truth
+    ]  # fmt: skip
+    fm.score(truth, found, rules=rules, confidence=True, out="run")
+    chosen = fm.thresholds("run", 0.9)
+    assert chosen.attributes == {"n": 0.8, "vendor": 0.8}
+    assert chosen.failed_cases == 20
+    done = command("confidence", "thresholds", "run", "--precision", "0.9")
+    assert "reach a precision of 0.9 in the scored cases; 20 cases failed" in done.err
+    assert json.loads(done.out)["failed_cases"] == 20
+    complete = fm.thresholds(fm.score(truth[:40], found[:40], rules=rules, confidence=True), 0.9)
+    assert "failed_cases" not in complete.to_dict()

@@ -234,3 +234,30 @@ def test_a_run_of_data_in_memory_cannot_be_repeated(folder, endpoint):
     failed = fm.score([{"a": "x y"}], [{"a": "z"}], rules=rules, out=folder / "failed")
     with pytest.raises(fm.ConfigError, match="cannot be repeated"):
         fm.retry_errors(failed)
+
+
+def test_a_rescored_run_names_the_run_whose_cases_can_be_repeated(folder, endpoint, command):
+    endpoint.outage = True
+    score_run(folder, endpoint)(folder / "failed")
+    fm.rescore(folder / "failed", options={"wrong_value": "fp"}, out=folder / "rescored")
+    done = command("rescore", "rescored", "--retry-errors")
+    assert done.code == 2, done
+    assert "rescored was rescored, and its cases cannot be repeated" in done.err
+    assert "repeat the failed cases of failed, and rescore the result" in done.err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [pytest.param({"on_error": "zero"}, id="zero"), pytest.param({"weight": 0}, id="weight-0")],
+)
+def test_failures_that_are_counted_otherwise_are_repeated_too(option, folder, command):
+    (folder / "judge.py").write_text(CODE_JUDGE)
+    judge = {"type": "code_judge", "name": "judge", "script": ["python", "judge.py"], **option}
+    fields = {"type": "field_accuracy", "fields": [{"path": "total"}]}
+    start = eval_run(folder, [judge, fields])
+    (folder / "outage").touch()
+    assert start(folder / "failed").summary.evaluators["judge"].errors == CASES // 2
+    (folder / "outage").unlink()
+    assert command("rescore", "failed", "--retry-errors", "--out", "retried").code == 0
+    start(folder / "complete")
+    assert metrics(folder / "retried")[1] == metrics(folder / "complete")[1]

@@ -98,8 +98,13 @@ def _mistakes_text(case: CaseResult, known: Collection[str] = ()) -> str:
     compared = sum(field.outcome != "ignored" for field in case.iter_fields())
     mistakes = list(mistakes_of(case))
     unknown = [field for field in mistakes if field.path not in known]
-    few = "is" if len(mistakes) == 1 else "are"
-    head = f"{len(mistakes)} of {plural(compared, 'field')} {few} wrong"
+    failed_fields = sum(field.outcome == "error" for field in mistakes)
+    wrong = len(mistakes) - failed_fields
+    head = f"{wrong} of {plural(compared, 'field')} {'is' if wrong == 1 else 'are'} wrong"
+    if failed_fields:
+        head = f"{failed_fields} of {plural(compared, 'field')} could not be compared" + (
+            f", {wrong} {'is' if wrong == 1 else 'are'} wrong" if wrong else ""
+        )
     failed = sum(result.score.verdict is not Verdict.PASS for result in case.evaluator_results)
     if failed and not mistakes:  # evaluators have their own rules
         head = f"{failed} of {plural(len(case.evaluator_results), 'evaluator')} did not pass"

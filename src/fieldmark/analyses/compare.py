@@ -34,6 +34,7 @@ from fieldmark.runs.settings import Settings, resolve_settings
 from fieldmark.runs.warnings import pair_warnings
 from fieldmark.values.declared_options import declared_options
 from fieldmark.values.equality import equal
+from fieldmark.values.text import plural
 
 
 @checked
@@ -182,7 +183,14 @@ class ManyResult:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings about all candidates, such as configured paths that no document has."""
-        return warnings_of(self._settings, *self.results)
+        warnings = warnings_of(self._settings, *self.results)
+        if failed := sum(result.stats.failed for result in self.results):
+            text = f"{failed} of {plural(len(self.results), 'candidate')} failed and have no score"
+            warnings = (
+                f"{text}; they are ranked last, and best, mean and deviation leave them out",
+                *warnings,
+            )
+        return warnings
 
     @property
     def best(self) -> CaseResult:

@@ -613,6 +613,11 @@ def diff(
     if not force:
         gathered.check_same_data()
     if not pairs.cases:
+        if gathered.failed:
+            raise ConfigError.of(
+                f"no case was scored in both runs; {plural(gathered.failed, 'case')} failed",
+                hint="compute them again with `fieldmark rescore RUN --retry-errors`",
+            )
         raise ConfigError.of("the runs have no cases in common")
     options = ResamplingOptions(seed=seed, margin=margin)
     metrics = paired_metrics(

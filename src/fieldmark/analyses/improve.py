@@ -192,7 +192,9 @@ class ImproveResult(ShownRecord):
         data = Data(_DATA, rows)
         notes = map(note, self.notes)
         if not rows:
-            return Document(*notes, Line("no mistakes found", Tone.GOOD), data=data)
+            scored = self.summary.cases.scored
+            found = Line("no mistakes found", Tone.GOOD) if scored else Line("no case was scored")
+            return Document(*notes, found, data=data)
         return Document(
             *notes,
             Table(name="attributes", columns=_COLUMNS, rows=rows, top=top, noun="attribute", gap=1),
@@ -264,6 +266,8 @@ def improve(run: RunLike) -> ImproveResult:
     gains.settle()
     stored = counted.run.summary
     notes = () if stored is None else stored.structural_warnings
+    if counted.failed:
+        notes = (*notes, f"left out {plural(len(counted.failed), 'case')} that failed")
     if without_values:
         cases = plural(without_values, "case")
         notes = (*notes, f"{cases} without values: mistakes known only by type")

@@ -445,6 +445,12 @@ def rank(
         raise ConfigError.of(
             f"the runs have different ground truth in {number}", hint=_HINTS["ground truth"]
         )
+    failed = [name for name, run in zip(names, gathered.runs, strict=True) if run.failed]
+    if not gathered.shared.cases and failed:
+        raise ConfigError.of(
+            f"no case was scored in all runs; cases failed in {', '.join(failed)}",
+            hint="compute them again with `fieldmark rescore RUN --retry-errors`",
+        )
     if not gathered.shared.cases:
         raise ConfigError.of(
             "the runs have no cases in common", hint="rank runs on the same ground truth"

@@ -19,6 +19,7 @@ from fieldmark.runs.run_directory import new_run_id
 from fieldmark.runs.run_options import PROCESSES, RunOptions, complete_options, restored_options
 from fieldmark.runs.session import Progress
 from fieldmark.runs.stored_run import StoredRun
+from fieldmark.values.text import plural
 
 _INPUTS: Final = {"score": ("truth", "candidate"), "eval": ("file",)}
 """The inputs that a user can name again, by the command that made the run."""
@@ -54,7 +55,8 @@ def retry_errors(
         progress: Called regularly, as for `score`.
     """
     stored = stored_run(run)
-    if not stored.complete_summary.cases.errors:
+    summary = stored.complete_summary
+    if not (summary.cases.errors or summary.uncounted_errors):
         raise ConfigError.of(f"{stored.path} has no failed cases")
     changes: dict[str, object] = {
         **_inputs(stored, [*inputs]),
@@ -78,6 +80,12 @@ def _inputs(run: StoredRun, named: list[str | Path]) -> dict[str, str | Path]:
     """Return the inputs of a run: the files that it names, or these files in the same order."""
     manifest = run.manifest
     keys = _INPUTS.get(manifest.command)
+    parent = manifest.rescored_from or {}
+    if parent and not parent.get("retried_cases"):
+        raise ConfigError.of(
+            f"{run.path} was rescored, and its cases cannot be repeated",
+            hint=f"repeat the failed cases of {parent.get('run')}, and rescore the result",
+        )
     if keys is None or manifest.options is None:
         raise ConfigError.of(
             f"{run.path} cannot be repeated",
@@ -86,7 +94,7 @@ def _inputs(run: StoredRun, named: list[str | Path]) -> dict[str, str | Path]:
     files = {key: str(source) for key in keys if (source := manifest.options.get(key)) is not None}
     if named and len(named) != len(files):
         raise ConfigError.of(
-            f"{run.path} has {len(files)} inputs, got {len(named)}",
+            f"{run.path} has {plural(len(files), 'input')}, got {len(named)}",
             hint=f"name them in this order: {', '.join(files.values())}",
         )
     if named:

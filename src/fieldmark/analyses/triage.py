@@ -66,6 +66,7 @@ class ThresholdSet(ShownRecord):
         options: The options for reading confidences.
         attributes: The threshold of each attribute; `None` without a threshold.
         note: The reason if there is no threshold at all.
+        failed_cases: The number of failed cases, whose values were left out.
     """
 
     FORMAT: ClassVar[int] = RUN_FORMAT
@@ -78,6 +79,7 @@ class ThresholdSet(ShownRecord):
         Mapping[str, Annotated[float | None, Range(ge=0, le=1)]], Key("thresholds")
     ]
     note: Annotated[str, OMIT_DEFAULT] = ""
+    failed_cases: Annotated[int, Range(ge=0), OMIT_DEFAULT] = 0
 
     @property
     def is_empty(self) -> bool:
@@ -114,7 +116,13 @@ class ThresholdSet(ShownRecord):
         target = f"a precision of {self.precision:g}"
         if self.is_empty:
             return f"no threshold reaches {target}: {self.note}"
-        return f"values with at least these confidences reach {target}"
+        return f"values with at least these confidences reach {target}{self.left_out}"
+
+    @property
+    def left_out(self) -> str:
+        """How many failed cases the thresholds do not cover; empty if none failed."""
+        failed = self.failed_cases
+        return f" in the scored cases; {plural(failed, 'case')} failed" if failed else ""
 
     @property
     def reviewed_attributes(self) -> str:
@@ -178,6 +186,7 @@ def thresholds(
         options=figures.options,
         attributes=chosen,
         note=pooled.note if none else "",
+        failed_cases=0 if summary.bounds is None else summary.bounds.failed,
     )
 
 

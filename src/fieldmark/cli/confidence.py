@@ -81,6 +81,8 @@ def thresholds_command(
     if chosen.is_empty:
         print_message(f"fieldmark: {chosen.conclusion}")
         return ExitCode.GATE_FAILED
+    if chosen.left_out:
+        print_message(f"fieldmark: {chosen.conclusion}")
     if chosen.reviewed_attributes:
         print_message(chosen.reviewed_attributes)
     write_file_or_stdout(pretty_json(chosen.to_dict()).decode(), out, "the thresholds")

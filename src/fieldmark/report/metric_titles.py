@@ -62,8 +62,19 @@ def bounds_text(bounds: Interval | None, intro: str = "with failed cases") -> st
     """
     if bounds is None:
         return ""
+    return f"{intro} {range_text(bounds)}"
+
+
+def range_text(bounds: Interval | None) -> str:
+    """Return bounds as text, a single number if they are equal, or an empty string.
+
+    >>> range_text((0.41, 0.9)), range_text((0.9, 0.9)), range_text(None)
+    ('0.410 to 0.900', '0.900', '')
+    """
+    if bounds is None:
+        return ""
     low, high = (f"{bound:.3f}" for bound in bounds)
-    return f"{intro} {low if low == high else f'{low} to {high}'}"
+    return low if low == high else f"{low} to {high}"
 
 
 def failed_text(summary: Summary) -> str:
@@ -108,10 +119,13 @@ def evaluator_note(evaluator: EvaluatorSummary) -> str:
 def metric_note(summary: Summary, name: str) -> str:
     """Return why a metric of a run says less than it seems to, or an empty string."""
     vacuous = vacuous_text(summary.vacuous_cases.get(name, 0))
-    bounds = bounds_text(metric_bounds(summary, name))
-    if not bounds and summary.bounds is not None:
-        bounds = failed_text(summary)
-    return ", ".join(filter(None, (flag_text(summary.flags.get(name, ())), vacuous, bounds)))
+    failed = failed_metric_text(summary, name)
+    return ", ".join(filter(None, (flag_text(summary.flags.get(name, ())), vacuous, failed)))
+
+
+def failed_metric_text(summary: Summary, name: str) -> str:
+    """Return the bounds of a metric of a run with failed cases, or how many failed if unknown."""
+    return bounds_text(metric_bounds(summary, name)) or failed_text(summary)
 
 
 def slice_text(key: str, value: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from fieldmark.metrics.summary import Summary, worst_attributes
 from fieldmark.report.html.metrics import tiles
 from fieldmark.report.html.value_encoding import truncate
-from fieldmark.report.metric_titles import failed_note
+from fieldmark.report.metric_titles import failed_note, range_text
 from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.report.tables import (
     error_counts,
@@ -67,8 +67,7 @@ def run_html(summary: Summary, *, top: int, hint: str) -> str:
 
 
 def _f1_bounds(summary: Summary, path: str) -> str:
-    bounds = None if summary.bounds is None else summary.bounds.of_attribute(path, "f1")
-    return " to ".join(map(number, bounds or ()))
+    return range_text(None if summary.bounds is None else summary.bounds.of_attribute(path, "f1"))
 
 
 def _headline(summary: Summary) -> str:

@@ -42,6 +42,7 @@ from fieldmark.report.metric_titles import (
     evaluator_note,
     failed_note,
     metric_note,
+    range_text,
     rqs_formula,
 )
 from fieldmark.report.tables import (
@@ -157,7 +158,7 @@ def _attribute_row(row: AttributeRow) -> Row:
         "precision": row.precision,
         "recall": row.recall,
         "f1": Cell(row.f1, tone=tone),
-        _BOUNDS: " to ".join(map(number, row.f1_bounds or ())),
+        _BOUNDS: range_text(row.f1_bounds),
         "bar": Cell(bar, tone=tone),
         "mistakes": ", ".join(mistakes),
     }

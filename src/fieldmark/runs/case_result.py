@@ -460,7 +460,7 @@ class CaseResult:
             }
             for field in self.fields
         ]
-        title = f"{self.verdict}, score {self._shown_score}, {self.reasoning}"
+        title = f"{self.verdict or self.status}, score {self._shown_score}, {self.reasoning}"
         return f"<p>{for_html(title)}</p>{html_table(rows)}"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from fieldmark.errors import StorageError
+from fieldmark.metrics.summary import Summary
 from fieldmark.report.exports.common import (
     Cell,
     Columns,
@@ -22,6 +23,7 @@ from fieldmark.report.exports.common import (
     row_cells,
     scalar,
 )
+from fieldmark.report.metric_titles import metric_bounds
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.tables import ColumnType, attribute_cells, attribute_columns
 
@@ -35,6 +37,7 @@ _TYPES: Final = {
     ColumnType.NUMBER: "REAL",
 }
 _METRICS: Final[Columns] = {"metric": ColumnType.TEXT, "value": ColumnType.NUMBER}
+_BOUNDS: Final[Columns] = {"low": ColumnType.NUMBER, "high": ColumnType.NUMBER}
 _EVALUATORS: Final[Columns] = {
     "case_id": ColumnType.TEXT,
     "name": ColumnType.TEXT,
@@ -75,7 +78,7 @@ class Sqlite:
                     database.executescript(
                         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN"
                     )
-                    _write(database, "metrics", _METRICS, run.summary.headline.items())
+                    _write(database, "metrics", *_metrics(run.summary))
                     columns = attribute_columns(run.summary)
                     _write(database, "attributes", columns, attribute_cells(run.summary))
                     rows = (row_cells(case_row(case), cases) for case in run.cases())
@@ -96,6 +99,18 @@ class Sqlite:
                     database.execute("COMMIT")
             except sqlite3.Error as error:
                 raise StorageError(f"cannot write {out}: {error}") from error
+
+
+def _metrics(summary: Summary) -> tuple[Columns, list[Sequence[Cell]]]:
+    """Return the headline metrics, with their bounds and the number of failed cases if any."""
+    if summary.bounds is None:
+        return _METRICS, [*summary.headline.items()]
+    rows: list[Sequence[Cell]] = [
+        (name, value, *(metric_bounds(summary, name) or (None, None)))
+        for name, value in summary.headline.items()
+    ]
+    failed = summary.bounds.failed
+    return {**_METRICS, **_BOUNDS}, [*rows, ("failed_cases", failed, failed, failed)]
 
 
 def _write(

@@ -132,8 +132,8 @@ class Xlsx:
             _sheet(book, "Attributes", attribute_columns(run.summary), attribute_cells(run.summary))
             if run.summary.by:
                 names = slice_metrics(run.summary)
-                columns_of_slices = ("key", "value", "cases", names[0], "low", "high", *names[1:])
-                _sheet(book, "Slices", columns_of_slices, _slices(run.summary))
+                first = ("key", "value", "cases", names[0], "low", "high")
+                _sheet(book, "Slices", (*first, *names[1:], "note"), _slices(run.summary))
             if rated is not None:
                 _sheet(book, "Confidence", CONFIDENCE_COLUMNS, confidence_rows(rated))
             _sheet(book, "Cases", of_cases, cases)
@@ -203,7 +203,8 @@ def _slices(summary: Summary) -> Iterator[list[Cell]]:
     for key, rows in slice_rows(summary).items():
         for row in rows:
             first, *others = row.metrics
-            yield [key, row.value, row.cases, first, *(row.interval or (None, None)), *others]
+            ends = row.interval or (None, None)
+            yield [key, row.value, row.cases, first, *ends, *others, ", ".join(row.notes)]
 
 
 def _metrics(run: ShownRun) -> Iterator[list[Cell]]:

@@ -22,6 +22,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome, fact
 from fieldmark.model.rule import Rules
 from fieldmark.report.html.value_encoding import columnar, truncate
+from fieldmark.report.metric_titles import failed_metric_text
 from fieldmark.runs.case_result import CaseResult, FieldResult
 from fieldmark.values.paths import PathError, covers, parse_path
 from fieldmark.values.records import to_json
@@ -126,6 +127,7 @@ def run_quality(summary: Summary, comparators: Mapping[str, str]) -> JsonObject:
             if compared
         ],
         "averaged": QUALITY_EVALUATOR in summary.convention.options,
+        "rqs_failed": failed_metric_text(summary, "rqs"),
     }
 
 

@@ -274,10 +274,11 @@ def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[Js
     lines: list[JsonValue] = []
     for path, metrics in worst_attributes(summary.attributes):
         f1 = None if bounds is None else bounds.of_attribute(path, "f1")
+        note = bounds_text(f1) or failed_text(summary)
         lines.append(
             {
                 "attribute": path,
-                **({} if f1 is None else {"f1_bounds": [*f1]}),
+                **({"f1_note": note} if note else {}),
                 "comparator": comparators.get(path, ""),
                 **to_json(metrics),
                 **to_json(intervals.get(path, RateVariations())),

@@ -36,6 +36,11 @@ _MISTAKE_CODES: Final = frozenset(
     code for code in range(FACT_MASK + 1) if fact_of(code).outcome in MISTAKES_AND_ERRORS
 )
 
+_ERROR_CODES: Final = frozenset(
+    code for code in _MISTAKE_CODES if fact_of(code).outcome is Outcome.ERROR
+)
+"""The outcomes of failed cases that are listed; their mistakes are in no metric."""
+
 
 class _Group(NamedTuple):
     """The key of a group of mistakes."""
@@ -69,8 +74,9 @@ class MistakeGroups:
         """Count the mistakes of one case; only listed cases provide examples."""
         table = case.attributes
         groups: Counter[_Group] = Counter()
+        codes = _ERROR_CODES if case.stats.failed else _MISTAKE_CODES
         for cell, number in times.items():
-            if cell & FACT_MASK in _MISTAKE_CODES:
+            if cell & FACT_MASK in codes:
                 groups[_Group(table.path(cell >> CELL_BITS), fact_of(cell).outcome)] += number
         if not groups:
             return
@@ -78,7 +84,7 @@ class MistakeGroups:
         self._cases.update(groups.keys())
         for position, comparison in case.outcomes.comparisons.items():
             cell = case.outcomes.cells[position]
-            if comparison.reason is not None and cell & FACT_MASK in _MISTAKE_CODES:
+            if comparison.reason is not None and cell & FACT_MASK in codes:
                 group = _Group(table.path(cell >> CELL_BITS), fact_of(cell).outcome)
                 self._reasons.setdefault(group, Counter())[comparison.reason.value] += 1
         if rank is not None:
@@ -200,7 +206,7 @@ class ValueTables:
 
     def add(self, case: CaseResult, rank: int | None) -> None:
         """Count the values of one case with this rank in the list, or `None` if not listed."""
-        if not case.has_values or not self._pairs:
+        if not case.has_values or not self._pairs or case.stats.failed:
             return
         path_of = case.attributes.path
         nested = False
@@ -390,7 +396,9 @@ class CaseFacts:
         self, case: CaseResult, mistakes: CaseMistakes, times: Counter[int], rank: int | None
     ) -> None:
         """Add one case with this rank in the list, or `None` if it is not listed."""
-        patterns = self.clusters.add(mistakes)
+        # Failed cases are listed, but their mistakes are in no metric and no group.
+        clusters = MistakeClusters() if case.stats.failed else self.clusters
+        patterns = clusters.add(mistakes)
         if rank is None:
             return
         codes = {self._code(path, _TYPES[outcome], pattern) for path, outcome, pattern in patterns}

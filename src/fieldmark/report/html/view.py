@@ -114,7 +114,7 @@ def view_of(
         tables.add(case, rank)
         read = reader.read(case.outcomes, case.attributes, case.case, has_values=case.has_values)
         facts.add(case, read, times, rank)
-        if case.has_values:
+        if case.has_values and not case.stats.failed:
             repeated.add_mistakes(read)
         if rank is not None:
             ranks[case.id] = rank

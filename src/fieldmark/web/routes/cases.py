@@ -19,6 +19,7 @@ from fieldmark.metrics.counts import ErrorCounts
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.runs.case_result import CaseResult
 from fieldmark.runs.run_index import COMPLETE
+from fieldmark.values.records import to_json
 from fieldmark.web.api_errors import ApiError, ErrorCode
 from fieldmark.web.app_state import AppState, StateDependency
 from fieldmark.web.case_index import SelectedCases
@@ -86,6 +87,7 @@ def get_case(
             **index.heads[case - 1].to_dict(),
             "documents": case_documents(stored),
             "note": stored.note,
+            **({} if stored.bounds is None else {"bounds": to_json(stored.bounds)}),
             "position": position,
             "total": len(numbers),
             "previous": numbers[position - 2] if position and position > 1 else None,

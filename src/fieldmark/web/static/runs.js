@@ -64,7 +64,7 @@ function runTable(rows) {
       { key: "title", title: "Run", cell: runCell },
       ...figures.map(metricColumn),
       { key: "cases", title: "Cases", format: "count" },
-      { key: "verdict", title: "Gates", cell: (run) => (["pass", "fail"].includes(run.verdict) ? verdictChip(run.verdict) : run.verdict === "error" ? el("span", { class: "bad" }, run.errors ? `${run.errors} of ${plural(run.cases, "case")} with errors` : "errors") : el("span", { class: "zero" }, run.verdict ? "none" : "–")) },
+      { key: "verdict", title: "Gates", cell: verdictCell },
       { key: "status", title: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.saved && " · temporary") },
       { key: "convention", title: "Convention" },
       { key: "started_at", title: "Started", format: "time", css: "when" },
@@ -76,6 +76,13 @@ function runTable(rows) {
 }
 
 // The checkbox and the menu are beside the name, so that they are in view at any width.
+// The result of the gates, and how many cases failed: without them, metrics are of the others only.
+function verdictCell({ verdict, errors: failed, cases }) {
+  const isResult = ["pass", "fail"].includes(verdict);
+  const word = isResult ? verdictChip(verdict) : verdict !== "error" && el("span", { class: "zero" }, verdict ? "none" : "–");
+  return [word, word && failed > 0 && " ", failed > 0 ? el("span", { class: "bad" }, `${failed} of ${plural(cases, "case")} with errors`) : verdict === "error" && el("span", { class: "bad" }, "errors")];
+}
+
 function runCell(run) {
   const title = runName(run), inputs = run.inputs.join(" · ");
   return el("div", { class: "run-cell" },

@@ -67,8 +67,8 @@ export function attributeSection(run) {
       count("fn", "False negatives: expected, but wrong or missing"),
       share("precision", "Precision"),
       share("recall", "Recall"),
-      { key: "f1", title: "F1", format: "number", cell: (row) => [el("span", { class: "f1" }, rate(row.f1)), isVacuous(row) && el("span", { class: "tile-note" }, "vacuous"), row.f1_bounds && el("span", { class: "tile-note" }, `with failed cases ${rate(row.f1_bounds[0])} to ${rate(row.f1_bounds[1])}`), spread(row, "f1")] },
-      { title: "", css: "bar-cell", cell: (row) => gauge(isVacuous(row) || row.f1_bounds ? null : row.f1, row.interval.f1) },
+      { key: "f1", title: "F1", format: "number", cell: (row) => [el("span", { class: "f1" }, rate(row.f1)), isVacuous(row) && el("span", { class: "tile-note" }, "vacuous"), row.f1_note && el("span", { class: "tile-note" }, row.f1_note), spread(row, "f1")] },
+      { title: "", css: "bar-cell", cell: (row) => gauge(isVacuous(row) || row.f1_note ? null : row.f1, row.interval.f1) },
       { key: "lost", title: "Score lost", hint: "How much higher micro F1 would be without the mistakes of this attribute", format: "cost", value: (row) => scoreLost(row, run.micro) },
       ...(trends ? [{ title: "Trend", css: "bar-cell", cell: (row) => trends.has(row.attribute) && trendLine(trends.get(row.attribute)) }] : []),
       { key: "mistakes", title: "Mistakes", largestFirst: true, value: mistakesOf, cell: (row) => [mistakeLinks(row.errors_by_type, { attribute: row.attribute }), row.errors > 0 && el("a", { class: "chip-link", href: casesHref({ attribute: row.attribute, error: "error" }) }, mark(ERROR, { count: row.errors }))] },
@@ -89,7 +89,7 @@ export function attributeSection(run) {
     choice("Order", Object.entries(RANKS).map(([each, [label]]) => [each, label]), rank, (value) => { rank = value; url.write(value === "errors" ? "" : value); show(); }),
     number);
   show();
-  return section("attributes", "Attributes", "Metrics per attribute (a path without list indexes) over all cases, with the most mistakes or the largest loss first. Select an attribute with mistakes or a number to see its cases.", controls, table.node,
+  return section("attributes", "Attributes", "Metrics per attribute (a path without list indexes) over all scored cases, with the most mistakes or the largest loss first. Select an attribute with mistakes or a number to see its cases.", controls, table.node,
     el("p", { class: "legend" }, Object.entries(COUNT_WORDS).map(([css, word]) =>
       el("span", null, svg("svg", { width: 14, height: 12, "aria-hidden": "true" }, svg("rect", { class: `fill-${css}`, width: 14, height: 12 })), word)),
     ERROR_NAMES.map((name) => mark(outcomeOf(name), { word: true }))));

@@ -67,9 +67,9 @@ export function neighborLink(label, href, key) {
 }
 
 // The verdict, score, mistakes and tags of a case; `detail` follows the score.
-export function caseFacts({ verdict, status, score, vacuous, errors_by_type: errors, tags = [] }, detail = "") {
+export function caseFacts({ verdict, status, score, vacuous, errors_by_type: errors, bounds, tags = [] }, detail = "") {
   return [verdictChip(verdict, status, vacuous),
-    el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous)), detail),
+    el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous)), bounds?.score && ` from ${rate(bounds.score[0])} to ${rate(bounds.score[1])}`, detail),
     mistakeChips(errors, { word: true }), tags.map((tag) => el("span", { class: "tag" }, shown(tag)))];
 }
 

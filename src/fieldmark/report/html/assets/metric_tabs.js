@@ -203,7 +203,7 @@ function rqsNote(view) {
   ];
 }
 
-// The same sums over all cases of a run.
+// The same sums over all scored cases of a run.
 export function qualitySection(run) {
   const view = run.quality;
   const accuracy = ({ matched, compared }) => matched / compared;
@@ -217,9 +217,9 @@ export function qualitySection(run) {
       { title: "", css: "bar-cell", cell: (row) => gauge(accuracy(row), null) },
     ],
   });
-  return section("quality", "Quality", "Completeness, hallucination, accuracy and safety over all cases, and their weighted sum, the response quality score (RQS).",
+  return section("quality", "Quality", "Completeness, hallucination, accuracy and safety over all scored cases, and their weighted sum, the response quality score (RQS).",
     el("div", { class: "columns" },
-      el("div", { class: "panel" }, el("h3", null, "Response quality score"), sumTable(view), rqsNote(view),
+      el("div", { class: "panel" }, el("h3", null, "Response quality score"), sumTable(view), view.rqs_failed && el("p", { class: "notice" }, `RQS ${view.rqs_failed}.`), rqsNote(view),
         view.averaged && el("p", { class: "quiet" }, "The metrics are means over the cases of an evaluator, and the counts are totals of the run.")),
       el("div", { class: "panel" }, el("h3", null, "Accuracy by strategy"), table)));
 }

@@ -41,7 +41,7 @@ export function verdictPanel(run) {
     run.verdict in VERDICT_TEXTS && verdictWord(run),
     el("div", { class: "verdict-facts" },
       isVacuousRun(run) ? el("p", { class: "headline" }, `Nothing to compare in ${plural(totals.scored, "case")}`) : el("p", { class: "headline" },
-        el("strong", null, whole(totals.perfect || 0)), ` of ${plural(totals.total || 0, "case")} perfect, `,
+        el("strong", null, whole(totals.perfect || 0)), ` of ${plural(run.failed ? totals.scored : totals.total || 0, run.failed ? "scored case" : "case")} perfect, `,
         el("strong", null, whole(mistakes)), ` ${mistakes === 1 ? "mistake" : "mistakes"} in ${plural(fields, "field")}`),
       el("p", { class: "chips" }, mistakeLinks(errors, {}, { word: true })),
       el("div", { class: "verdict-bar" },
