@@ -253,6 +253,17 @@ def test_gate_is_checked_at_the_less_favorable_bound(fault, allowed, folder, com
     assert reachable.code == (0 if allowed else 3), reachable
 
 
+def test_prediction_that_could_not_be_produced_may_have_extra_fields(folder, command, server):
+    words = FAULTS["target-500"](folder, server.url, server)
+    done = command(*words, "--out", "run", "--max-errors", 99, "--max", "hallucination=0.2")
+    assert done.code == 1
+    assert "hallucination is between 0.0000 and 0." in done.out
+    bounds = metrics_of(folder)["bounds"]
+    # Each of the six predictions may have as many extra fields as there are expected ones.
+    assert bounds["high"]["quality"]["hallucination"] == pytest.approx(1 / 3)
+    assert bounds["low"]["quality"]["hallucination"] == 0.0
+
+
 @pytest.mark.parametrize("fault", UNREADABLE)
 def test_model_that_answers_without_a_prediction_is_scored(fault, folder, command, server):
     server.script = answering(UNREADABLE[fault])

@@ -2,7 +2,8 @@
 
 A comparison that failed has no outcome. The metrics of a run leave its case out, and their bounds
 are the least and greatest metrics over the completions of all failed cases. Only failed fields
-differ between completions: all are right, or all are wrong in the same way.
+differ between completions: all are right, or all are wrong in the same way. A prediction that could
+not be produced has at most as many extra fields as there are expected ones.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ class Completion(StrEnum):
     WRONG_VALUE = "wrong_value"
     WRONG_TYPE = "wrong_type"
     MISSING = "missing"
+    EXTRA = "extra"
+    """Without a prediction: every expected field is missing, and as many others are extra."""
 
 
 _COMPARED: Final[Mapping[Completion, int]] = {
@@ -30,11 +33,15 @@ _COMPARED: Final[Mapping[Completion, int]] = {
     Completion.WRONG_TYPE: fact(Outcome.FORMAT_ERROR, Presence.VALUE, Presence.VALUE),
     # A value that the candidate has is not missing.
     Completion.MISSING: fact(Outcome.WRONG_VALUE, Presence.VALUE, Presence.VALUE),
+    Completion.EXTRA: fact(Outcome.WRONG_VALUE, Presence.VALUE, Presence.VALUE),
 }
+_OMITTED: Final = fact(Outcome.OMISSION, Presence.VALUE, Presence.ABSENT)
 _EXPECTED_ONLY: Final = {
     **_COMPARED,
-    Completion.MISSING: fact(Outcome.OMISSION, Presence.VALUE, Presence.ABSENT),
+    Completion.MISSING: _OMITTED,
+    Completion.EXTRA: _OMITTED,
 }
+_EXTRA: Final = fact(Outcome.HALLUCINATION, Presence.ABSENT, Presence.VALUE)
 _EMPTY: Final = frozenset({Completion.RIGHT, Completion.MISSING})
 """The completions without a value where none is expected."""
 
@@ -59,6 +66,10 @@ _TABLES: Final[Mapping[Completion, Mapping[int, int]]] = {
 }
 """By completion: the fact that takes the place of each failed one."""
 _FAILED: Final = frozenset(_TABLES[Completion.RIGHT])
+_WITHOUT_CANDIDATE: Final = frozenset(
+    code for code, taken in _TABLES[Completion.EXTRA].items() if taken == _OMITTED
+)
+"""The failed facts of expected values without a candidate."""
 
 _UNKNOWN: Final[Mapping[int, int]] = {
     code: fact(Outcome.ERROR, each.expected, Presence.ABSENT)
@@ -82,7 +93,14 @@ def completed(outcomes: Outcomes, completion: Completion) -> Outcomes:
         for position, comparison in outcomes.comparisons.items()
         if cells[position] & FACT_MASK not in _FAILED
     }
-    return Outcomes(_mapped(cells, table), comparisons, outcomes.items, fallback=outcomes.fallback)
+    taken = _mapped(cells, table)
+    if completion is Completion.EXTRA:
+        taken += [
+            cell >> CELL_BITS << CELL_BITS | _EXTRA
+            for cell in cells
+            if cell & FACT_MASK in _WITHOUT_CANDIDATE
+        ]
+    return Outcomes(taken, comparisons, outcomes.items, fallback=outcomes.fallback)
 
 
 def without_candidate(outcomes: Outcomes) -> Outcomes:
