@@ -111,7 +111,7 @@ def edges_of_few(
     lists = _near_lists(expected, candidate, nested, share, most) if nested and is_bounded else []
     if near is None or lists is None:
         return None
-    # The similarity is a mean of that of the lists and that of all other leaves.
+    # The similarity is a mean of the similarities of the lists and of all other leaves.
     if lists:
         added = set(lists).difference((index, other) for index, other, _ in near)
         near += (

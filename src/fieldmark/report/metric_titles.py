@@ -138,7 +138,7 @@ def slice_text(key: str, value: str) -> str:
 
 
 RQS_DIGITS: Final = 4
-"""The digits of the response quality score, which are those of its documented example."""
+"""The digits of the response quality score, as in its documented example."""
 
 
 def rqs_formula(counting: CountingOptions) -> str:

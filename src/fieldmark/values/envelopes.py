@@ -187,7 +187,7 @@ class Envelope:
     ) -> Iterator[tuple[Attribute, JsonObject | None]]:
         """Yield the attribute of the key of each value with metadata, and the object around both.
 
-        The attributes are those of the document without metadata. Of a metadata sibling, only its
+        Attributes are named as in the document without metadata. Of a metadata sibling, only its
         own attribute is yielded.
         """
         if isinstance(value, dict):
