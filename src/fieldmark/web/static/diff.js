@@ -59,14 +59,21 @@ function drawPickers(runs) {
   replace(pickers, lists.slice(0, 2), swap, lists.slice(2, chosen.length));
 }
 
+// The number of comparisons that were started; the result of one that is not the last is discarded.
+let comparisons = 0;
+
 async function draw() {
+  const number = ++comparisons, isLast = () => number === comparisons;
   replace(errors);
   if (!state.a || !others.length) return replace(output, empty("Select two runs", "Changes are shown from the first run to the second."));
   replace(output, el("p", { class: "quiet", role: "status" }, "Comparing…"));
   try {
-    replace(output, others.length > 1 ? await several() : await two());
+    const shown = others.length > 1 ? await several() : await two(isLast);
+    if (!isLast()) return null;
+    replace(output, shown);
     if (location.hash) keepInView(location.hash.slice(1));
   } catch (error) {
+    if (!isLast()) return null;
     replace(output, problem(error), error.status === 422 && others.length === 1 && el("p", { class: "bar-actions" },
       button("Compare anyway", () => retry({ force: "true" }), { id: "force" }),
       button("Rescore the second run with the convention of the first", () => retry({ rescore: "true" }), { id: "rescore" })));
@@ -84,11 +91,13 @@ function retry(options) {
   draw();
 }
 
-async function two() {
+/** @param {() => boolean} isLast */
+async function two(isLast) {
   const done = await analyze({ kind: "diff", runs: [state.a, ...others], force: Boolean(state.force), rescore: Boolean(state.rescore), ...(state.order && { order: state.order }) }, output, "Comparing…");
   if (!done) return cancelled();
   const asked = runsText({ force: state.force, rescore: state.rescore, order: state.order, changes: "false" });
   const [found, tables] = await Promise.all(["/api/diff", "/api/diff/tables"].map((path) => request(`${path}?${asked}`)));
+  if (!isLast()) return null;
   Object.assign(state, { a: found.before.name, order: "" });
   others[0] = found.after.name;
   store();
